@@ -1,0 +1,76 @@
+"""Values that SAKURA's YAML files take from Python because they depend on the data source in force.
+
+A YAML file names them as `<key>__<task>`, e.g.
+`!function lmms_audio_tasks.sakura.config.dataset_path__sakura_multi_animal`. The keys are the functions below without
+their underscore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from lmms_audio_tasks import sources
+from lmms_audio_tasks.sakura import SPECS, TaskSpec
+
+VERSION = 1
+"""Raised whenever a prompt or a scoring rule changes."""
+
+
+def _dataset_path(spec: TaskSpec) -> str:
+    """A local table goes through the host's loader as text; `process_docs` reads and checks it itself."""
+    return spec.hub_id if sources.current().kind == "hub" else "text"
+
+
+def _dataset_kwargs(spec: TaskSpec) -> dict[str, Any]:
+    source = sources.current()
+    if source.kind == "hub":
+        return {"revision": source.revision}
+    return {"data_files": {"test": str(source.folder("sakura") / spec.folder / "metadata.csv")}}
+
+
+def _process_docs(spec: TaskSpec) -> Callable[..., Any]:
+    return partial(build, task=spec.name)
+
+
+def _task_alias(spec: TaskSpec) -> str:
+    return demo_label(spec.name)
+
+
+def _metadata(spec: TaskSpec) -> dict[str, Any]:
+    source = sources.current()
+    told = {"benchmark": "sakura", "track": spec.track, "hop": spec.hop, "modality": "text" if spec.text else "audio"}
+    place = {"data_source": source.label, "demo": source.demo}
+    return {"version": VERSION, **told, **place, **({"revision": source.revision} if source.revision else {})}
+
+
+def demo_label(name: str) -> str:
+    """`name`, marked where the demo set is in force, so that a demo score cannot pass for a real one."""
+    return f"{name} (demo data)" if sources.current().demo else name
+
+
+def build(dataset: Any, task: str) -> Any:
+    """The host's `process_docs`: the documents of `task`, from what the host loaded or from the local folder."""
+    from lmms_audio_tasks.sakura import data
+
+    source, spec = sources.current(), SPECS[task]
+    return data.hub_dataset(dataset, spec) if source.kind == "hub" else data.local_dataset(source, spec)
+
+
+_KEYS: dict[str, Callable[[TaskSpec], Any]] = {
+    "dataset_path": _dataset_path,
+    "dataset_kwargs": _dataset_kwargs,
+    "process_docs": _process_docs,
+    "task_alias": _task_alias,
+    "metadata": _metadata,
+}
+
+
+def __getattr__(name: str) -> Any:
+    key, _, target = name.partition("__")
+    if key in _KEYS and target in SPECS:
+        return _KEYS[key](SPECS[target])
+    if key == "group_alias":
+        return demo_label(target)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

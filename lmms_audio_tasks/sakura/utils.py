@@ -1,0 +1,61 @@
+"""SAKURA's hooks for the host: what a model is given, and how its response is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lmms_audio_tasks import prompts, scoring
+from lmms_audio_tasks.records import Record
+
+Doc = Mapping[str, Any]
+"""One document: what `lmms_audio_tasks.sakura.data` builds."""
+
+
+def doc_to_audio(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> list[Any]:
+    """The recording for models of the host's simple kind, [] in the `_text` tasks.
+
+    Returns:
+        `[{"array": float32 of shape (n,), "sampling_rate": 16000, "path": str | None}]`, or what the model's entry in
+        `lmms_eval_specific_kwargs` asks for instead (see `prompts.simple_audio`).
+    """
+    recording = doc.get("audio")
+    return [] if recording is None else [prompts.simple_audio(recording, lmms_eval_specific_kwargs)]
+
+
+def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
+    """The instruction as it stands (after the caption line in the `_text` tasks); no system prompt, as in the paper."""
+    return doc["prompt"]
+
+
+def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """One user turn for models of the host's chat kind: the recording, then the instruction."""
+    recording = doc.get("audio")
+    audios = [] if recording is None else [prompts.chat_audio(recording, lmms_eval_specific_kwargs)]
+    return prompts.user_turn(audios, doc["prompt"])
+
+
+def doc_to_target(doc: Doc) -> str:
+    """The golden option, e.g. `(c) Claws`."""
+    return doc["answer"]
+
+
+def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
+    """Score one response by the option matcher; returns the host's metric values, the record among them."""
+    response = results[0] if results else ""
+    verdict, reason, chosen = scoring.judge_options(response, doc["prompt"], doc["answer"])
+    record = Record(
+        item_id=doc["item_id"],
+        benchmark="sakura",
+        task=doc["task"],
+        source=doc["source"],
+        demo=doc["demo"],
+        response=response,
+        verdict=verdict,
+        reason=reason,
+        golden=doc["answer"],
+        chosen=chosen,
+        groups={key: doc[key] for key in ("track", "hop", "modality", "attribute")},
+        options=scoring.option_labels(doc["prompt"]),
+    )
+    return scoring.metric_values(record)
