@@ -104,17 +104,22 @@ def _parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="check a benchmark's data; exit code 1 on faults")
     check.add_argument("benchmark", help="e.g. sakura")
-    check.add_argument("--data", metavar="{demo,DIR}", help=f"default: {sources.DATA_VARIABLE}")
+    _add_data(check)
     _add_format(check)
     check.set_defaults(run=_check)
 
     score = commands.add_parser("score", help="score a prediction file in the benchmark's official form, offline")
     score.add_argument("benchmark", help="e.g. sakura")
-    score.add_argument("predictions", type=Path, metavar="PRED.json")
+    score.add_argument("predictions", type=Path, metavar="PRED")
+    _add_data(score)
     score.add_argument("--judgements", type=Path, metavar="OUT.json", help="also write the official judgement file")
     _add_format(score)
     score.set_defaults(run=_score)
     return parser
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", metavar="{demo,DIR}", help=f"where the data are; default: {sources.DATA_VARIABLE}")
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +156,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 def _check(arguments: argparse.Namespace) -> int:
     benchmark = registry.benchmark(arguments.benchmark)
-    source = sources.current() if arguments.data is None else sources.parse(arguments.data)
+    source = _source(arguments.data)
     if source.kind == "hub":
         raise AudioTasksError("check reads a folder: name one with --data DIR, or --data demo")
     report = benchmark.module("check").check(source)
@@ -161,10 +166,16 @@ def _check(arguments: argparse.Namespace) -> int:
     return 1 if report.faults else 0
 
 
+def _source(data: str | None) -> sources.Source:
+    return sources.current() if data is None else sources.parse(data)
+
+
 def _score(arguments: argparse.Namespace) -> int:
     benchmark = registry.benchmark(arguments.benchmark)
-    scored = benchmark.module("predictions").score_file(arguments.predictions)
+    scored = benchmark.module("predictions").score_file(arguments.predictions, _source(arguments.data))
     if arguments.judgements is not None:
+        if not hasattr(scored, "write_judgements"):
+            raise AudioTasksError(f"{benchmark.name} has no judgement file; leave --judgements out")
         scored.write_judgements(arguments.judgements)
     print(
         json.dumps(scored.to_dict(), indent=2, ensure_ascii=False) if arguments.format == "json" else scored.to_text()

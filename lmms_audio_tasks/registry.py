@@ -48,7 +48,7 @@ class Benchmark:
 
     Its package `lmms_audio_tasks.<name>` has the modules `data` (`validate(task)` raises `DataError` where the source
     in force cannot serve the task), `check` (`check(source)` reports on a whole source) and `predictions`
-    (`score_file(path)` scores a file in the official form).
+    (`score_file(path, source)` scores a file in the official form; it may lack `write_judgements`).
     """
 
     name: str

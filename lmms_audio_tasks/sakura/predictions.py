@@ -14,6 +14,7 @@ from lmms_audio_tasks.errors import DataError
 from lmms_audio_tasks.options import OptionError
 from lmms_audio_tasks.records import Verdict, count_verdicts
 from lmms_audio_tasks.scoring import judge_options
+from lmms_audio_tasks.sources import Source
 from lmms_audio_tasks.stats import wilson
 
 _FIELDS = ("instruction", "response", "label")
@@ -107,8 +108,8 @@ def _write_json(path: Path, value: object) -> None:
         raise DataError(path, "a file that can be written", error.strerror or str(error)) from error
 
 
-def score_file(path: Path) -> ScoredFile:
-    """Score an official prediction file by the option matcher.
+def score_file(path: Path, source: Source | None = None) -> ScoredFile:
+    """Score an official prediction file by the option matcher; the file carries its questions, so no `source` is read.
 
     Raises:
         DataError: the file is missing, is not JSON, or does not have the official form, with the entry at fault.
