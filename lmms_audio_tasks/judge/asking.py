@@ -1,0 +1,111 @@
+"""Ask the judge for many verdicts at once, each kept as soon as it is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lmms_audio_tasks.judge.cache import Entry, VerdictCache
+from lmms_audio_tasks.judge.client import JudgeClient, JudgeStopped
+from lmms_audio_tasks.judge.prompt import JudgeRequest, Prompt, clean, verdict_code
+from lmms_audio_tasks.judge.settings import JudgeSettings
+from lmms_audio_tasks.judge.verdict import parse_verdict
+
+ASKED_AGAIN = "\n\n[asked again]\n\n"
+"""What stands between the judge's two replies where it was asked twice."""
+
+RAMP = 0.0015
+"""Seconds between the first requests of two workers, about what a request costs this process. Started all at once they
+would stay in step, each round as long as the server takes plus the work for all of them: at 64, a tenth slower."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was sent and used so far; `calls` are without the library's retries."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def ask_all(
+    todo: Mapping[str, JudgeRequest],
+    prompt: Prompt,
+    settings: JudgeSettings,
+    cache: VerdictCache,
+    tally: Tally,
+    progress: bool,
+) -> dict[str, Entry]:
+    """Ask for everything in `todo` (by key) and put each verdict into `cache` when it comes. Runs its own event loop.
+
+    Raises:
+        JudgeStopped: see `JudgeClient.ask`; what was judged until then is in the cache.
+        AudioTasksError: there is no key.
+        DataError: the cache cannot be written.
+    """
+    from tqdm import tqdm
+
+    entries: dict[str, Entry] = {}
+    # `None` shows the bar on a terminal only.
+    with tqdm(total=len(todo), desc="judge", unit="response", disable=None if progress else True) as bar:
+
+        def done(key: str, entry: Entry) -> None:
+            cache.put(key, entry, settings.model)
+            entries[key] = entry
+            bar.update()
+
+        try:
+            asyncio.run(_work_off(todo, prompt, settings, tally, done))
+        except JudgeStopped as stop:
+            kept = sum(entry.verdict != "unjudged" for entry in entries.values())
+            raise JudgeStopped(f"{stop}; {kept} new verdicts are kept in {cache.path}") from None
+    return entries
+
+
+async def _work_off(
+    todo: Mapping[str, JudgeRequest],
+    prompt: Prompt,
+    settings: JudgeSettings,
+    tally: Tally,
+    done: Callable[[str, Entry], Any],
+) -> None:
+    """As many workers as there may be requests under way share one list: a limit without a task for every item."""
+    rest = iter(todo.items())
+    async with JudgeClient(settings) as client:
+
+        async def work(place: int) -> None:
+            await asyncio.sleep(place * RAMP)
+            for key, request in rest:
+                done(key, await _entry(client, prompt, request, tally))
+
+        workers = [asyncio.create_task(work(place)) for place in range(min(settings.concurrency, len(todo)))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+
+async def _entry(client: JudgeClient, prompt: Prompt, request: JudgeRequest, tally: Tally) -> Entry:
+    """Ask, and once more where the reply has no verdict. A request that failed has had its retries already."""
+    texts: list[str] = []
+    prompt_tokens = completion_tokens = 0
+    problem = ""
+    for remind in (False, True):
+        answer = await client.ask(prompt.messages(request, remind=remind))
+        tally.calls += 1
+        tally.prompt_tokens += answer.prompt_tokens
+        tally.completion_tokens += answer.completion_tokens
+        prompt_tokens += answer.prompt_tokens
+        completion_tokens += answer.completion_tokens
+        texts.append(clean(answer.text))
+        verdict = parse_verdict(answer.text, request.response, verdict_code(request.response))
+        if verdict is not None and not answer.problem:
+            return Entry(verdict, texts[-1], "", prompt_tokens, completion_tokens)
+        problem = clean(answer.problem) or "no verdict line"
+        if answer.failed:
+            break
+    return Entry("unjudged", ASKED_AGAIN.join(texts), problem, prompt_tokens, completion_tokens)
