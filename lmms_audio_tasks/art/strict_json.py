@@ -1,0 +1,71 @@
+"""JSON files read strictly: whatever a lenient reader would pass over in silence is one line with the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+from lmms_audio_tasks.errors import DataError
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_json(path: Path, kind: str) -> Any:
+    """The value in `path`: UTF-8 without byte order mark, well-formed, each key of an object once, no NaN.
+
+    Args:
+        kind: what the file should be, for the message where it is missing or empty, e.g. `a prediction file`.
+
+    Raises:
+        DataError: it cannot be read or is not such JSON, with line and column where there is one.
+    """
+    data = _read(path, kind)
+    if not data.strip():
+        raise DataError(path, kind, "an empty file")
+    if data.startswith(_BOM):
+        raise DataError(path, "UTF-8 without a byte order mark", "a byte order mark", "line 1")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(path, "UTF-8", f"byte 0x{data[error.start]:02x} that is not", f"line {line}") from error
+    return _parse(path, text)
+
+
+def _read(path: Path, kind: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(path, kind, "no such file") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise DataError(path, "a file that can be read", getattr(error, "strerror", None) or str(error)) from error
+
+
+def _parse(path: Path, text: str) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        # The json module keeps the last of two entries of one key, which would drop a response in silence.
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            double = next(key for key in keys if keys.count(key) > 1)
+            raise DataError(path, "each key once", f"{double!r} twice or more")
+        return found
+
+    def constant(name: str) -> NoReturn:
+        raise DataError(path, "JSON", f"{name}, which is none")
+
+    try:
+        return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise DataError(path, "JSON", error.msg, f"line {error.lineno}, column {error.colno}") from error
+    except ValueError as error:  # a number of more digits than Python converts
+        raise DataError(path, "JSON with numbers of a usual size", str(error)) from error
+    except RecursionError:
+        raise DataError(path, "JSON of a few levels", "deep nesting") from None
+
+
+def short(value: object) -> str:
+    """`value` for a message, cut to 80 characters."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
