@@ -9,29 +9,40 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from lmms_audio_tasks import __version__, registry, sources
+from lmms_audio_tasks import __version__, export, registry, sources
 from lmms_audio_tasks.errors import AudioTasksError
+from lmms_audio_tasks.judge import commands as judge
+from lmms_audio_tasks.judge.settings import MODE_VARIABLE
+from lmms_audio_tasks.report import commands as report
 
 USAGE_ERROR = 2
-_AUDIO_DATA = "--audio_data"
-_AUDIO_DATA_HELP = f"""\
+COMMANDS = ("tasks", "check", "score", "export", "judge", "agreement", "report", "leaderboard")
+_OURS_HELP = f"""\
 lmms-audio-tasks adds to the options of lmms-eval:
   --audio_data {{hub,demo,DIR}}
                         where our tasks' data come from: the hub (default), the shipped demo set, or a folder that
                         holds sakura/, art/, ... in the official layouts. The same as {sources.DATA_VARIABLE}.
+  --audio_judge {{rule,llm,hybrid}}
+                        who judges free responses: the option matcher (default), a language model, or the model where
+                        the matcher is undecided. The same as {MODE_VARIABLE}.
 """
 
 
 def lmms_eval(argv: Sequence[str] | None = None) -> int:
-    """The host's command line with our tasks, models and `--audio_data`; exit code 1 where an evaluation failed."""
+    """The host's command line with our tasks, models and options; exit code 1 where an evaluation failed."""
     logging.basicConfig(format="%(levelname)s: %(message)s")
     try:
-        arguments, data = take_option(list(sys.argv[1:] if argv is None else argv), _AUDIO_DATA)
+        arguments, data = take_option(list(sys.argv[1:] if argv is None else argv), "--audio_data", "hub, demo or DIR")
+        arguments, judge = take_option(arguments, "--audio_judge", "rule, llm or hybrid")
         if data is not None:
-            os.environ[sources.DATA_VARIABLE] = _absolute(data)
+            # A folder made absolute, so that worker processes elsewhere find it too.
+            os.environ[sources.DATA_VARIABLE] = sources.parse(data).label
+        if judge is not None:
+            os.environ[MODE_VARIABLE] = judge
         if {"-h", "--help"} & set(arguments):
-            print(_AUDIO_DATA_HELP)
+            print(_OURS_HELP)
         from lmms_audio_tasks import plugin
 
         return plugin.run_host(arguments)
@@ -40,13 +51,7 @@ def lmms_eval(argv: Sequence[str] | None = None) -> int:
         return USAGE_ERROR
 
 
-def _absolute(data: str) -> str:
-    """`data` with a folder made absolute, so that worker processes elsewhere find it too."""
-    source = sources.parse(data)
-    return source.label
-
-
-def take_option(argv: list[str], name: str) -> tuple[list[str], str | None]:
+def take_option(argv: list[str], name: str, values: str) -> tuple[list[str], str | None]:
     """Take `name VALUE` or `name=VALUE` out of `argv`; the last one counts.
 
     Raises:
@@ -59,7 +64,7 @@ def take_option(argv: list[str], name: str) -> tuple[list[str], str | None]:
         if word == name:
             value = next(words, None)
             if value is None or value.startswith("--"):
-                raise AudioTasksError(f"{name} needs a value: hub, demo or a folder")
+                raise AudioTasksError(f"{name} needs a value: {values}")
         elif word.startswith(f"{name}="):
             value = word.split("=", 1)[1]
         else:
@@ -68,7 +73,7 @@ def take_option(argv: list[str], name: str) -> tuple[list[str], str | None]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """`lmms-audio-tasks`: 0 on success, 1 where data have faults, 2 where the command or its input is wrong."""
+    """`lmms-audio-tasks`: 0 on success, 1 on faults in data or unjudged items, 2 where the command is wrong."""
     logging.basicConfig(format="%(levelname)s: %(message)s")
     arguments = _parser().parse_args(argv)
     try:
@@ -87,15 +92,15 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]
         words = sys.argv[1:]
-        if "invalid choice" in message and words and not words[0].startswith("-"):
-            message = str(registry.UnknownNameError("command", words[0], ("tasks", "check", "score")))
+        if "invalid choice" in message and words and not words[0].startswith("-") and words[0] not in COMMANDS:
+            message = str(registry.UnknownNameError("command", words[0], COMMANDS))
         super().error(message)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="lmms-audio-tasks", description="Audio benchmarks for lmms-eval: data, scores, listings.")
     parser.add_argument("--version", action="version", version=f"lmms-audio-tasks {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{tasks,check,score}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar=f"{{{','.join(COMMANDS)}}}")
 
     tasks = commands.add_parser("tasks", help="list our tasks and groups")
     tasks.add_argument("names", nargs="*", help="only these tasks and groups")
@@ -108,13 +113,18 @@ def _parser() -> argparse.ArgumentParser:
     _add_format(check)
     check.set_defaults(run=_check)
 
-    score = commands.add_parser("score", help="score a prediction file in the benchmark's official form, offline")
+    score = commands.add_parser("score", help="score a prediction file in the benchmark's official form")
     score.add_argument("benchmark", help="e.g. sakura")
     score.add_argument("predictions", type=Path, metavar="PRED")
     _add_data(score)
     score.add_argument("--judgements", type=Path, metavar="OUT.json", help="also write the official judgement file")
     _add_format(score)
+    judge.add_judge_options(score)
     score.set_defaults(run=_score)
+
+    export.add_parser(commands)
+    judge.add_parser(commands)
+    report.add_parser(commands)
     return parser
 
 
@@ -159,11 +169,9 @@ def _check(arguments: argparse.Namespace) -> int:
     source = _source(arguments.data)
     if source.kind == "hub":
         raise AudioTasksError("check reads a folder: name one with --data DIR, or --data demo")
-    report = benchmark.module("check").check(source)
-    print(
-        json.dumps(report.to_dict(), indent=2, ensure_ascii=False) if arguments.format == "json" else report.to_text()
-    )
-    return 1 if report.faults else 0
+    found = benchmark.module("check").check(source)
+    _show(found, arguments.format)
+    return 1 if found.faults else 0
 
 
 def _source(data: str | None) -> sources.Source:
@@ -172,15 +180,23 @@ def _source(data: str | None) -> sources.Source:
 
 def _score(arguments: argparse.Namespace) -> int:
     benchmark = registry.benchmark(arguments.benchmark)
-    scored = benchmark.module("predictions").score_file(arguments.predictions, _source(arguments.data))
+    settings = judge.settings_from(arguments)
+    if settings.mode == "rule":
+        scored = benchmark.module("predictions").score_file(arguments.predictions, _source(arguments.data))
+    elif benchmark.judged:
+        scored = benchmark.module("judging").judge_file(arguments.predictions, settings)
+    else:
+        raise AudioTasksError(f"{benchmark.name} is scored by rule, as its authors do; leave --judge out")
     if arguments.judgements is not None:
-        if not hasattr(scored, "write_judgements"):
+        if not benchmark.judged:
             raise AudioTasksError(f"{benchmark.name} has no judgement file; leave --judgements out")
         scored.write_judgements(arguments.judgements)
-    print(
-        json.dumps(scored.to_dict(), indent=2, ensure_ascii=False) if arguments.format == "json" else scored.to_text()
-    )
-    return 0
+    _show(scored, arguments.format)
+    return judge.UNJUDGED_LEFT if getattr(scored, "unjudged", 0) else 0
+
+
+def _show(result: Any, form: str) -> None:
+    print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False) if form == "json" else result.to_text())
 
 
 if __name__ == "__main__":

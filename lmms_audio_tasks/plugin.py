@@ -18,6 +18,7 @@ from typing import Any
 
 from lmms_audio_tasks import registry
 from lmms_audio_tasks.errors import AudioTasksError
+from lmms_audio_tasks.judge import live
 from lmms_audio_tasks.models import MANIFESTS
 
 logger = logging.getLogger(__name__)
@@ -107,6 +108,16 @@ def teach_tasks() -> bool:
     return True
 
 
+def _teach_saving() -> None:
+    """Have a judge's verdicts saved with the samples; without it they reach the table, but not every log."""
+    from lmms_eval.loggers.evaluation_tracker import EvaluationTracker
+
+    save: Any = getattr(EvaluationTracker, "save_results_samples", None)
+    if save is not None and not getattr(EvaluationTracker, _TAUGHT, False):
+        setattr(EvaluationTracker, _TAUGHT, True)
+        EvaluationTracker.save_results_samples = _with_verdicts_saved(save)
+
+
 def _cannot_teach(why: str) -> bool:
     if not _Host.warned:
         logger.warning(
@@ -145,9 +156,25 @@ def _with_data_checked(load: Callable[..., Any]) -> Callable[..., Any]:
     def load_task_or_group(self: Any, task_list: Any = None, *args: Any, **kwargs: Any) -> Any:
         names = [task_list] if isinstance(task_list, str) else task_list or []
         registry.validate(name for name in names if isinstance(name, str))
+        live.check()
+        _teach_saving()  # only now: the tracker's module is heavy, and no evaluation saves before it has loaded tasks
         return load(self, task_list, *args, **kwargs)
 
     return load_task_or_group
+
+
+def _with_verdicts_saved(save: Callable[..., None]) -> Callable[..., None]:
+    """Put a judge's verdicts into the samples, which with several ranks are copies, and into a file beside them."""
+
+    @functools.wraps(save)
+    def save_results_samples(self: Any, task_name: str, samples: Any) -> None:
+        judged = live.apply(samples) if registry.is_ours(task_name) else []
+        save(self, task_name, samples)
+        if judged and self.output_path:
+            folder = Path(self.output_path) / self.general_config_tracker.model_name_sanitized
+            live.save(folder / f"{self.date_id}_samples_{task_name}.jsonl", judged)
+
+    return save_results_samples
 
 
 def run_host(argv: list[str]) -> int:
@@ -203,6 +230,7 @@ def _watched(evaluate: Callable[[Any], Any], failures: list[str]) -> Callable[[A
         try:
             # Before the model is loaded, which the host does first and which may take minutes.
             registry.validate(matching(requested))
+            live.check()
             results, samples = evaluate(args)
         except AudioTasksError as error:
             failures.append(str(error))
@@ -240,8 +268,11 @@ def _item_errors(results: dict[str, Any] | None) -> list[str]:
     lines = []
     for task, values in ((results or {}).get("results") or {}).items():
         failed = values.get("error,none")
-        if registry.is_ours(task) and isinstance(failed, int) and failed:
-            lines.append(
-                f"{task}: the model failed on {failed} items; they are in the samples file, not in the accuracy"
-            )
+        unjudged = values.get("unjudged,none")
+        if not registry.is_ours(task):
+            continue
+        if isinstance(failed, int) and failed:
+            lines.append(f"{task}: the model failed on {failed} items; they are in the samples, not in the accuracy")
+        if isinstance(unjudged, int) and unjudged:
+            lines.append(f"{task}: {unjudged} responses are unjudged; `lmms-audio-tasks judge` asks for them again")
     return lines

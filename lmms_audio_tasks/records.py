@@ -48,6 +48,7 @@ class Record:
         chosen: the option the response commits to, "" where there is none.
         groups: what reports group by, e.g. `{"track": "animal", "hop": "multi", "attribute": "cat"}`.
         options: the listed options as `(a) text`, in order; empty for open questions.
+        prompt: the text the model was given, which a judge is shown.
     """
 
     item_id: str
@@ -62,6 +63,7 @@ class Record:
     chosen: str
     groups: dict[str, str]
     options: tuple[str, ...] = ()
+    prompt: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON types, as it stands in the samples file."""

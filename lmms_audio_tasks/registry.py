@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from lmms_audio_tasks.errors import AudioTasksError
 
-BENCHMARK_MODULES = ("lmms_audio_tasks.sakura",)
+BENCHMARK_MODULES = ("lmms_audio_tasks.sakura", "lmms_audio_tasks.art", "lmms_audio_tasks.c3t")
 """Each module has a `BENCHMARK`."""
 
 
@@ -55,8 +55,10 @@ class Benchmark:
     title: str
     tasks: tuple[TaskInfo, ...]
     groups: dict[str, tuple[str, ...]]
+    judged: bool = False
+    """Whether its authors have responses judged by a language model; such a benchmark has a module `judging` too."""
 
-    def module(self, name: Literal["data", "check", "predictions"]) -> Any:
+    def module(self, name: Literal["data", "check", "predictions", "judging"]) -> Any:
         """One module of the benchmark's package, imported when it is asked for."""
         return import_module(f"lmms_audio_tasks.{self.name}.{name}")
 

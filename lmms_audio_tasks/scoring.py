@@ -6,12 +6,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lmms_audio_tasks.judge import live
 from lmms_audio_tasks.options import Option, OptionError, match_response, parse_answer, split_instruction
 from lmms_audio_tasks.records import Record, Verdict, is_error
 
 logger = logging.getLogger(__name__)
 
-COUNTED: tuple[Verdict, ...] = ("none", "several", "undecided", "error")
+COUNTED: tuple[Verdict, ...] = ("none", "several", "undecided", "unjudged", "error")
 """The verdicts that stand beside accuracy in the host's table, as counts."""
 
 
@@ -58,15 +59,23 @@ def metric_values(record: Record) -> dict[str, Any]:
     `score` (1 or 0) is the field from which the host takes accuracy's standard error; an error has none.
     """
     score = {} if record.verdict == "error" else {"score": int(record.verdict == "correct")}
-    flags: dict[str, Any] = {verdict: {"counted": record.verdict == verdict} for verdict in COUNTED}
+    key = [record.task, record.item_id]
+    flags: dict[str, Any] = {
+        verdict: {"of": key, "verdict": verdict, "counted": record.verdict == verdict} for verdict in COUNTED
+    }
     return {"accuracy": {**record.to_dict(), **score}, **flags}
+
+
+def judged_accuracy(records: Sequence[dict[str, Any]]) -> float | None:
+    """`accuracy` after the judge that the user asked for has had its word, on all of a task's responses at once."""
+    return accuracy(live.settle(records))
 
 
 def accuracy(records: Sequence[Mapping[str, Any]]) -> float | None:
     """Share of correct responses among all that the model gave, in [0, 1]; None where it gave none.
 
-    Responses that commit to no option, to several, or that are undecided count in the denominator. An error is not a
-    response: it is counted in the table's own row, warned about here, and makes `lmms_eval` exit non-zero.
+    Responses that commit to no option or to several, that are undecided or unjudged count in the denominator. An error
+    is not a response: it is counted in the table's own row, warned about here, and makes `lmms_eval` exit non-zero.
     """
     verdicts = [record["verdict"] for record in records]
     errors = verdicts.count("error")
@@ -79,8 +88,12 @@ def accuracy(records: Sequence[Mapping[str, Any]]) -> float | None:
     return verdicts.count("correct") / (len(verdicts) - errors) if len(verdicts) > errors else None
 
 
-def count(flags: Sequence[Mapping[str, bool]]) -> int:
-    """How many items got the verdict."""
+def count(flags: Sequence[dict[str, Any]]) -> int:
+    """How many items got the verdict; a judge's word, asked for by `judged_accuracy` before, wins over the rule's."""
+    for flag in flags:
+        judged = live.settled(tuple(flag["of"]))
+        if judged is not None:
+            flag["counted"] = judged["verdict"] == flag["verdict"]
     return sum(flag["counted"] for flag in flags)
 
 

@@ -202,7 +202,7 @@ def test_failed_items_make_the_run_fail() -> None:
         "results": {"sakura_multi_animal": {"error,none": 3}, "mmlu": {"error,none": 2}, "sakura_text": {" ": " "}}
     }
     assert plugin._item_errors(results) == [
-        "sakura_multi_animal: the model failed on 3 items; they are in the samples file, not in the accuracy"
+        "sakura_multi_animal: the model failed on 3 items; they are in the samples, not in the accuracy"
     ]
     assert plugin._item_errors(None) == []
 
@@ -220,13 +220,13 @@ def test_failed_items_make_the_run_fail() -> None:
     ],
 )
 def test_take_option(argv: list[str], rest: list[str], value: str | None) -> None:
-    assert cli.take_option(argv, "--audio_data") == (rest, value)
+    assert cli.take_option(argv, "--audio_data", "") == (rest, value)
 
 
 @pytest.mark.parametrize("argv", [["--audio_data"], ["--audio_data", "--tasks", "x"]])
 def test_audio_data_needs_a_value(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.lmms_eval(argv) == 2
-    assert capsys.readouterr().err == "error: --audio_data needs a value: hub, demo or a folder\n"
+    assert capsys.readouterr().err == "error: --audio_data needs a value: hub, demo or DIR\n"
 
 
 def test_tasks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +246,7 @@ def test_tasks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["tasks", "sakura_mutli_animal"], "did you mean sakura_multi_animal"),
         (["check", "sakora"], "unknown benchmark 'sakora'; did you mean sakura?"),
-        (["check", "zzz"], "unknown benchmark 'zzz'; known: sakura"),
+        (["check", "zzz"], "unknown benchmark 'zzz'; known: art, "),
     ],
 )
 def test_a_mistyped_name_gets_the_nearest(argv: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:

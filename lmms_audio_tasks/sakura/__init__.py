@@ -44,6 +44,7 @@ SPECS = _specs()
 BENCHMARK = Benchmark(
     name="sakura",
     title="multi-hop reasoning over speech and audio",
+    judged=True,
     tasks=tuple(TaskInfo(spec.name, "sakura", _ITEMS, "generate_until", spec.hub_id, PAPER) for spec in SPECS.values()),
     groups={
         "sakura": ("sakura_single", "sakura_multi", "sakura_text"),

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from lmms_audio_tasks import sources
+from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.sakura import SPECS, TaskSpec
 
 VERSION = 1
@@ -42,7 +43,8 @@ def _metadata(spec: TaskSpec) -> dict[str, Any]:
     source = sources.current()
     told = {"benchmark": "sakura", "track": spec.track, "hop": spec.hop, "modality": "text" if spec.text else "audio"}
     place = {"data_source": source.label, "demo": source.demo}
-    return {"version": VERSION, **told, **place, **({"revision": source.revision} if source.revision else {})}
+    revision = {"revision": source.revision} if source.revision else {}
+    return {"version": VERSION, **told, **place, **revision, "judge": JudgeSettings.from_environment().public()}
 
 
 def demo_label(name: str) -> str:

@@ -57,5 +57,6 @@ def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
         chosen=chosen,
         groups={key: doc[key] for key in ("track", "hop", "modality", "attribute")},
         options=scoring.option_labels(doc["prompt"]),
+        prompt=doc["prompt"],
     )
     return scoring.metric_values(record)
