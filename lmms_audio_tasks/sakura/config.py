@@ -1,8 +1,6 @@
 """Values that SAKURA's YAML files take from Python because they depend on the data source in force.
 
-A YAML file names them as `<key>__<task>`, e.g.
-`!function lmms_audio_tasks.sakura.config.dataset_path__sakura_multi_animal`. The keys are the functions below without
-their underscore.
+See `yaml_values` for how a YAML file names them. The keys are the functions below without their underscore.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lmms_audio_tasks import sources
+from lmms_audio_tasks import sources, yaml_values
 from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.sakura import SPECS, TaskSpec
 
@@ -35,21 +33,10 @@ def _process_docs(spec: TaskSpec) -> Callable[..., Any]:
     return partial(build, task=spec.name)
 
 
-def _task_alias(spec: TaskSpec) -> str:
-    return demo_label(spec.name)
-
-
 def _metadata(spec: TaskSpec) -> dict[str, Any]:
-    source = sources.current()
     told = {"benchmark": "sakura", "track": spec.track, "hop": spec.hop, "modality": "text" if spec.text else "audio"}
-    place = {"data_source": source.label, "demo": source.demo}
-    revision = {"revision": source.revision} if source.revision else {}
-    return {"version": VERSION, **told, **place, **revision, "judge": JudgeSettings.from_environment().public()}
-
-
-def demo_label(name: str) -> str:
-    """`name`, marked where the demo set is in force, so that a demo score cannot pass for a real one."""
-    return f"{name} (demo data)" if sources.current().demo else name
+    judge = JudgeSettings.from_environment().public()
+    return {"version": VERSION, **told, **yaml_values.provenance(), "judge": judge}
 
 
 def build(dataset: Any, task: str) -> Any:
@@ -64,15 +51,7 @@ _KEYS: dict[str, Callable[[TaskSpec], Any]] = {
     "dataset_path": _dataset_path,
     "dataset_kwargs": _dataset_kwargs,
     "process_docs": _process_docs,
-    "task_alias": _task_alias,
     "metadata": _metadata,
 }
 
-
-def __getattr__(name: str) -> Any:
-    key, _, target = name.partition("__")
-    if key in _KEYS and target in SPECS:
-        return _KEYS[key](SPECS[target])
-    if key == "group_alias":
-        return demo_label(target)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = yaml_values.resolver(__name__, SPECS, _KEYS)
