@@ -1,0 +1,149 @@
+"""A text language model of transformers: prompts in, answers out, in left-padded batches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmms_audio_tasks.errors import ModelError
+from lmms_audio_tasks.models.batches import in_batches
+from lmms_audio_tasks.models.failures import Failure
+from lmms_audio_tasks.models.generation import Generation
+
+logger = logging.getLogger(__name__)
+Progress = Callable[[int], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Which language model to load, and how.
+
+    Attributes:
+        name: a folder or hub id of a causal language model of transformers.
+        gguf: a GGUF file in it, which is taken instead of its own weights; needs the package `gguf`.
+        dtype: `float32`, `float16`, `bfloat16`, or `auto` for the checkpoint's own.
+        device: as torch names it.
+        attention: transformers' `attn_implementation`; None for its default.
+        trust_remote_code: whether code that comes with the checkpoint may run.
+    """
+
+    name: str
+    gguf: str | None
+    dtype: str
+    device: str
+    attention: str | None = None
+    trust_remote_code: bool = False
+
+    def load(self) -> LanguageModel:
+        """Load it; `ModelError` if that fails."""
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        folder = Path(self.name).expanduser()
+        name = str(folder) if folder.is_dir() else self.name
+        shared: dict[str, Any] = {"trust_remote_code": self.trust_remote_code}
+        if self.gguf:
+            shared["gguf_file"] = self.gguf
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(name, **shared)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                name, dtype=self.dtype, attn_implementation=self.attention, **shared
+            )
+        except (OSError, ValueError, ImportError) as error:
+            raise ModelError(f"llm={self.name}: cannot be loaded: {error}") from error
+        return LanguageModel(model.to(self.device).eval(), tokenizer)
+
+
+class LanguageModel:
+    """A loaded model and its tokenizer.
+
+    A prompt becomes one user turn of the tokenizer's chat template, without a system turn of ours (some templates add
+    their own). A tokenizer without a template gets the prompt as it stands.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        self._model = model
+        self._tokenizer = tokenizer
+        # The answer must begin where the prompt ends, so padding goes before it.
+        tokenizer.padding_side = "left"
+        if tokenizer.pad_token is None:
+            if tokenizer.eos_token is None:
+                raise ModelError("the language model's tokenizer has neither a padding nor an end token")
+            tokenizer.pad_token = tokenizer.eos_token
+        if not tokenizer.chat_template:
+            logger.warning("the language model has no chat template: prompts are given to it as plain text")
+
+    def generate(
+        self, prompts: Sequence[str], how: Generation, batch_size: int, progress: Progress
+    ) -> list[str | Failure]:
+        """The answer to each prompt, cut and stripped as `how` says; a failure where there is none.
+
+        With greedy decoding in float32 an answer does not depend on the batch size. `progress` is called with the
+        number of prompts done after each batch.
+        """
+        ids = [self._encode(prompt) for prompt in prompts]
+        answers: list[str | Failure] = [self._no_room(len(prompt), how) for prompt in ids]
+        # Longest first: like lengths waste the least padding, and a lack of memory shows at once.
+        order = sorted(
+            (index for index, answer in enumerate(answers) if not answer), key=lambda index: -len(ids[index])
+        )
+        work = lambda batch: self._generate([ids[index] for index in batch], how)  # noqa: E731
+        for batch, results in in_batches(order, batch_size, work):
+            for index, result in zip(batch, results, strict=True):
+                answers[index] = result
+            progress(len(batch))
+        return answers
+
+    def mean_log_probabilities(self, prompt: str, continuations: Sequence[str]) -> tuple[float, ...]:
+        """For each continuation, the mean over its tokens of log P(token | prompt, tokens before), in nats; at most 0.
+
+        Each must have a token at least (a blank text may have none: `ValueError`).
+        """
+        import torch
+
+        device = self._model.device
+        ids = [self._tokenizer(text, add_special_tokens=False).input_ids for text in continuations]
+        if not all(ids):
+            raise ValueError("a continuation without a token has no probability")
+        prompt_ids = self._encode(prompt)
+        width = max(map(len, ids))
+        # What comes after a continuation's end cannot change what came before it, so any padding will do.
+        padded = [row + [0] * (width - len(row)) for row in ids]
+        rows = torch.tensor([prompt_ids + row for row in padded], device=device)
+        with torch.inference_mode():
+            # The logits of one token stand at the place of the token before it.
+            logits = self._model(rows, use_cache=False, logits_to_keep=width + 1).logits[:, :-1]
+            found = logits.float().log_softmax(-1).gather(-1, rows[:, -width:, None])[..., 0]
+        return tuple(float(row[: len(own)].mean()) for row, own in zip(found, ids, strict=True))
+
+    def _encode(self, prompt: str) -> list[int]:
+        if not self._tokenizer.chat_template:
+            return self._tokenizer(prompt).input_ids
+        turn = [{"role": "user", "content": prompt}]
+        text = self._tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+        # The template wrote the special tokens already.
+        return self._tokenizer(text, add_special_tokens=False).input_ids
+
+    def _generate(self, ids: Sequence[list[int]], how: Generation) -> list[str]:
+        import torch
+
+        inputs = self._tokenizer.pad({"input_ids": list(ids)}, return_tensors="pt").to(self._model.device)
+        with torch.inference_mode():
+            tokens = self._model.generate(
+                input_ids=inputs.input_ids,
+                attention_mask=inputs.attention_mask,
+                pad_token_id=self._tokenizer.pad_token_id,
+                **how.keywords,
+            )
+        new = tokens[:, inputs.input_ids.shape[1] :]
+        return [how.cut(answer) for answer in self._tokenizer.batch_decode(new, skip_special_tokens=True)]
+
+    def _no_room(self, prompt: int, how: Generation) -> Failure | str:
+        """A failure if a prompt of so many tokens leaves too little room for the answer, else ""."""
+        room = getattr(self._model.config, "max_position_embeddings", None)
+        answer = how.keywords["max_new_tokens"]
+        if not room or prompt + answer <= room:
+            return ""
+        return Failure(f"a prompt of {prompt} tokens and up to {answer} new ones exceed the language model's {room}")
