@@ -1,0 +1,131 @@
+"""Where a local folder keeps C3T: `<task>/{accent,age_gender}.jsonl`, or parquet files as the hub has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from lmms_audio_tasks.c3t import SPLITS, TASK_NAMES, task_named
+from lmms_audio_tasks.c3t.rows import Read, read_columns, read_jsonl, read_parquet
+from lmms_audio_tasks.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The files of one task's split.
+
+    Attributes:
+        paths: one JSONL file, or any number of parquet files, which may hold other tasks too.
+    """
+
+    folder: Path
+    task: str
+    split: str
+    paths: tuple[Path, ...]
+
+    @property
+    def parquet(self) -> bool:
+        """Whether it is parquet, which holds the recordings themselves."""
+        return self.paths[0].suffix == ".parquet"
+
+    def read(self, recordings: bool) -> Read:
+        """The rows of the task.
+
+        Args:
+            recordings: whether recordings that JSONL names have to exist.
+        """
+        if self.parquet:
+            return read_parquet(self.paths, self.split, self.task)
+        return read_jsonl(self.paths[0], self.split, self.missing_recording if recordings else None, self.task)
+
+    def missing_recording(self, name: str) -> str | None:
+        """What is wrong with a path that JSONL gives, None for nothing; the recording is not opened."""
+        path = Path(name)
+        if path.is_absolute() or ".." in path.parts or "\\" in name:
+            return f"{name!r}, which does not lie in {self.folder}"
+        try:
+            size = (self.folder / path).stat().st_size
+        except OSError:
+            return f"{name!r}, but there is no such file in {self.folder}"
+        return None if size else f"{name!r}, a file of zero bytes"
+
+
+def find(folder: Path, task: str, split: str) -> Table:
+    """The files of one task's split in `folder` (`DIR/c3t`): JSONL, else parquet of the task, else parquet of all.
+
+    Raises:
+        DataError: there are none.
+    """
+    table = _jsonl(folder, task, split) or _parquet(folder, _parquet_files(folder), task, split)
+    if table is None:
+        inside = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))[:6]
+        found = f"only {', '.join(inside)}" if inside else "an empty folder"
+        raise DataError(folder, f"{task}/{split}.jsonl, or parquet files of that split", found)
+    return table
+
+
+def tables(folder: Path, tasks: Sequence[str] = TASK_NAMES) -> list[Table]:
+    """The files of both splits of `tasks`, as far as `folder` has them.
+
+    Raises:
+        DataError: a parquet file cannot be read.
+    """
+    keys = [(task, split) for task in tasks for split in SPLITS]
+    jsonl = {key: _jsonl(folder, *key) for key in keys}
+    # Looked for only where needed: JSONL may come with a hundred thousand recordings to look through.
+    files = [] if all(jsonl.values()) else _parquet_files(folder)
+    found = [jsonl[key] or _parquet(folder, files, *key) for key in keys]
+    return [table for table in found if table is not None]
+
+
+def _jsonl(folder: Path, task: str, split: str) -> Table | None:
+    path = folder / task / f"{split}.jsonl"
+    return Table(folder, task, split, (path,)) if path.is_file() else None
+
+
+def _parquet(folder: Path, files: list[Path], task: str, split: str) -> Table | None:
+    mine = [path for path in files if _split_of(path.relative_to(folder)) == split]
+    own = [path for path in mine if _task_of(path.relative_to(folder)) == task]
+    shared = [path for path in mine if _task_of(path.relative_to(folder)) is None]
+    paths = own or [path for path in shared if task in _tasks_in(path, *_stamp(path))]
+    return Table(folder, task, split, tuple(paths)) if paths else None
+
+
+def _parquet_files(folder: Path) -> list[Path]:
+    """All parquet files, save those in hidden folders such as `.cache`, where `hf download` keeps its notes."""
+    found = sorted(folder.rglob("*.parquet"))
+    return [path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+
+
+def _plain(path: Path | str) -> str:
+    return f"_{re.sub(r'[^a-z0-9]+', '_', str(path).lower()).strip('_')}_"
+
+
+def _split_of(path: Path) -> str | None:
+    """The split that the file's name tells (`accent-00000-of-12.parquet`), else its folders' (`accent/0.parquet`)."""
+    for name in (path.name, path.parent):
+        found = [split for split in SPLITS if f"_{split}_" in _plain(name)]
+        if found:
+            return found[0]
+    return None
+
+
+def _task_of(path: Path) -> str | None:
+    """The task that the path tells; None for files of the configuration `default`, which has all tasks."""
+    plain = _plain(path)
+    return next((task for task in TASK_NAMES if f"_{task}_" in plain), None)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+@lru_cache(maxsize=4096)
+def _tasks_in(path: Path, _size: int, _changed: int) -> frozenset[str]:
+    """The tasks that a parquet file has rows of."""
+    names = read_columns(path, ["task_name"]).column(0).unique().to_pylist()
+    return frozenset(task for name in names if (task := task_named(str(name))) is not None)

@@ -1,0 +1,152 @@
+"""`check c3t`: what a folder holds, which voices are absent, and every fault."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from c3t_data import default_snapshot, make, rows, snapshot, write_jsonl, write_parquet
+
+from lmms_audio_tasks import sources
+from lmms_audio_tasks.c3t import TASK_NAMES, check
+from lmms_audio_tasks.cli import main
+
+
+def check_json(capsys: pytest.CaptureFixture[str], root: Path, code: int) -> dict[str, Any]:
+    assert main(["check", "c3t", "--data", str(root), "--format", "json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def messages(told: dict[str, Any]) -> list[str]:
+    """The faults, without the tasks that small sets do not have."""
+    return [fault["message"] for fault in told["faults"] if "or parquet files of that split" not in fault["message"]]
+
+
+def test_all_tasks_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = check_json(capsys, make(tmp_path / "data", TASK_NAMES), 0)
+    assert told["prompts"] == 22 and told["faults"] == [] and told["absent"] == []
+    assert len(told["splits"]) == 22
+    assert told["splits"][0] == {
+        "task": "causal_judgement",
+        "split": "accent",
+        "rows": 6,
+        "prompts": 2,
+        "voices": {"accent": 3},
+        "recordings": 6,
+        "seconds": pytest.approx(0.6),
+    }
+    assert told["splits"][1]["voices"] == {"age": 2, "gender": 2}
+
+
+@pytest.mark.parametrize("build", [make, snapshot, default_snapshot])
+def test_every_layout_is_checked_whole(build: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = check_json(capsys, build(tmp_path / "data"), 1)
+    assert messages(told) == []
+    assert len(told["faults"]) == 18  # nine tasks that are not there, in two splits
+    assert [(split["task"], split["split"], split["rows"], split["recordings"]) for split in told["splits"]] == [
+        ("navigate", "accent", 6, 6),
+        ("navigate", "age_gender", 8, 8),
+        ("snarks", "accent", 6, 6),
+        ("snarks", "age_gender", 8, 8),
+    ]
+
+
+def test_absent_voices_are_listed_and_no_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = make(tmp_path / "data", TASK_NAMES)
+    content = rows("navigate", "age_gender")
+    write_jsonl(root, "navigate", "age_gender", content[:-1])
+    told = check_json(capsys, root, 0)
+    assert told["absent"] == [{"task": "navigate", "split": "age_gender", "instance_id": "2", "voice": "teens, male"}]
+    assert main(["check", "c3t", "--data", str(root)]) == 0
+    out = capsys.readouterr().out
+    assert "1 voice absent\n  navigate age_gender: instance 2, teens, male" in out
+    assert "navigate age_gender: 7 rows, 2 prompts, 2 ages, 2 genders, 7 recordings that decode" in out
+    assert out.rstrip().endswith("no faults")
+
+
+def test_a_prompt_that_a_split_lacks_is_absent_in_each_voice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = make(tmp_path / "data", ["navigate"])
+    write_jsonl(root, "navigate", "accent", rows("navigate", "accent")[:3])
+    told = check_json(capsys, root, 1)
+    assert [absent["voice"] for absent in told["absent"]] == ["Ayr", "Bath", "Cork"]
+    assert {absent["instance_id"] for absent in told["absent"]} == {"2"}
+
+
+def test_every_fault_by_file_and_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = make(tmp_path / "data", ["navigate"])
+    content = rows("navigate", "accent")
+    content[0]["answers"] = ["Maybe"]
+    content[1]["answers"] = ["Maybe"]
+    content[2]["answers"] = ["Maybe"]
+    content[3]["sample_id"] = ""
+    del content[4]["audio_prompt"]
+    content[5]["mood"] = "calm"
+    path = write_jsonl(root, "navigate", "accent", content)
+    audio = root / "c3t" / "navigate" / "audio"
+    (audio / "accent-1-0.flac").write_bytes(b"")
+    (audio / "accent-1-1.flac").write_bytes(b"not audio")
+    (audio / "accent-1-2.flac").write_bytes((audio / "accent-2-2.flac").read_bytes()[:200])
+    found = messages(check_json(capsys, root, 1))
+    expected = [
+        f"{path}, row 5: expected a column audio_prompt; found no such column",
+        f"{path}, row 6: expected only the columns task_name, ",
+        f"{path}, row 1: expected audio to be the path of a recording; found 'navigate/audio/accent-1-0.flac', a",
+        f"{path}, row 4: expected sample_id to be a text",
+        f"{path}, row 2: expected audio that can be decoded; found {audio}/accent-1-1.flac: expected WAV",
+        f"{path}, row 3: expected audio that can be decoded; found {audio}/accent-1-2.flac: ",
+        f"{root / 'c3t' / 'navigate' / 'age_gender.jsonl'}, row 1: expected the answers of instance 1 in {path}, row 1",
+        f"{path}, row 1: expected an answer that is one of the options; found ['Maybe'] among ['Yes', 'No']",
+    ]
+    for start in expected:
+        assert any(message.startswith(start) for message in found), (start, found)
+    others = [message for message in found if not message.startswith(tuple(expected))]
+    assert all(
+        "age_gender.jsonl, row" in message and "expected the answers of instance 1" in message for message in others
+    )
+
+
+def test_faults_in_parquet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    root = snapshot(tmp_path / "data", ["navigate"])
+    path = root / "c3t" / "navigate" / "accent-00000-of-00002.parquet"
+    table = parquet.read_table(path)
+    kind = table.schema.field("audio").type
+    sound = pa.array([{"bytes": b"not audio", "path": "x"}, None], kind)
+    at = table.column_names.index("audio")
+    parquet.write_table(table.set_column(at, "audio", sound).drop_columns(["audio_prompt"]), path)
+    found = messages(check_json(capsys, root, 1))
+    assert [message.split("; found")[0] for message in found] == [
+        f"{path}: expected column audio_prompt",
+        f"{path}, row 1: expected audio that can be decoded",
+        f"{path}, row 2: expected audio that can be decoded",
+    ]
+
+
+def test_a_task_in_whole_numbers(tmp_path: Path) -> None:
+    """The configuration `default` has whole numbers for instance ids."""
+    write_parquet(tmp_path / "c3t" / "data" / "accent-0.parquet", rows("snarks", "accent"), integers=True)
+    report = check.check(sources.parse(str(tmp_path)))
+    assert [(split.task, split.prompts) for split in report.splits] == [("snarks", 2)]
+
+
+@pytest.mark.parametrize(("folder", "expected"), [("no", "no such folder"), ("empty", "an empty folder")])
+def test_no_data_is_a_usage_error(
+    folder: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty" / "c3t").mkdir(parents=True)
+    assert main(["check", "c3t", "--data", str(tmp_path / folder)]) == 2
+    captured = capsys.readouterr()
+    assert expected in captured.err and captured.err.count("\n") == 1 and not captured.out
+
+
+def test_the_demo_set(capsys: pytest.CaptureFixture[str]) -> None:
+    report = check.check(sources.parse("demo"))
+    assert not report.faults and report.prompts == 22
+    assert [(a.task, a.instance_id, a.voice) for a in report.absent] == [("web_of_lies", "2", "seventies, male")]
+    assert "(demo data: these figures are not the benchmark's)" in report.to_text()
