@@ -75,7 +75,8 @@ def parse(value: str) -> Source:
         return Source("hub", revision=os.environ.get(REVISION_VARIABLE, "").strip() or "main")
     if value == "demo":
         return Source("demo", DEMO_ROOT)
-    return Source("dir", Path(value).expanduser().absolute())
+    # Not `resolve`: results should name the folder as the user knows it, links and all, but without "..".
+    return Source("dir", Path(os.path.abspath(Path(value).expanduser())))  # noqa: PTH100
 
 
 Row = tuple[int, dict[str, str]]

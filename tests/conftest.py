@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import soundfile
 
+# Where other work shares the cores, torch's waiting threads would otherwise take what its working ones need.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Tests that need the network would hang until a timeout on a machine without one.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 

@@ -36,6 +36,7 @@ def test_parse(value: str, kind: str, label: str) -> None:
 def test_a_relative_folder_becomes_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert sources.parse("data").root == tmp_path / "data"
+    assert sources.parse("other/../data").label == str(tmp_path / "data")
 
 
 def test_the_variable_is_read_anew(use_data) -> None:
