@@ -150,7 +150,7 @@ def _tasks(arguments: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2))
         return 0
     header = ("name", "benchmark", "items", "output", "source", "paper")
-    print(_table([header, *((t.name, t.benchmark, str(t.items), t.output, t.source, t.paper) for t in chosen)]))
+    print(_table([header, *((t.name, t.benchmark, str(t.items or "?"), t.output, t.source, t.paper) for t in chosen)]))
     if not arguments.names:
         print("\ngroups")
         print(_table([(name, " ".join(members)) for name, members in groups.items()]))

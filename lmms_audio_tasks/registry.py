@@ -29,14 +29,14 @@ class TaskInfo:
     """One task as `lmms-audio-tasks tasks` lists it.
 
     Attributes:
-        items: number of items in the full official data.
+        items: number of items in the full official data; None where it is not published.
         output: the host's output type.
         source: where the official data lives.
     """
 
     name: str
     benchmark: str
-    items: int
+    items: int | None
     output: str
     source: str
     paper: str

@@ -206,6 +206,23 @@ def test_the_commit_the_hub_served_stands_in_the_record(tmp_path: Path, use_data
     assert config.build(loaded, ACCENT.name)["sample_id"][:] == [row["sample_id"] for row in rows("navigate", "accent")]
 
 
+def test_audio_columns_as_the_hub_types_them(tmp_path: Path, use_data: Any) -> None:
+    """The hub's files say that the column is audio to be decoded, which would need FFmpeg."""
+    from datasets import Audio, Dataset
+
+    content = rows("navigate", "accent")[::-1]
+    clips = [{"bytes": clip(number), "path": "x.flac"} for number in range(len(content))]
+    typed = Dataset.from_list([{**row, "audio": sound} for row, sound in zip(content, clips, strict=True)])
+    path = tmp_path / "data" / "c3t" / "navigate" / "accent-00000-of-00001.parquet"
+    path.parent.mkdir(parents=True)
+    typed.cast_column("audio", Audio()).to_parquet(path)
+    found = documents(tmp_path / "data", ACCENT.name, use_data, tmp_path)
+    assert found.features["audio"] == Audio(decode=False)
+    # Read in the order of the ids, the recording still that of its row.
+    assert found["sample_id"][:] == [row["sample_id"] for row in content[::-1]]
+    assert [doc["audio"]["bytes"] for doc in found] == [sound["bytes"] for sound in clips[::-1]]
+
+
 # --- faults ---
 
 

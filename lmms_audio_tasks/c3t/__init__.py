@@ -59,10 +59,7 @@ BENCHMARK = Benchmark(
     name="c3t",
     title="the same prompts spoken by many voices, and in writing",
     # How the 2,470 prompts are spread over the eleven tasks is not published.
-    tasks=tuple(
-        TaskInfo(spec.name, "c3t", None, "generate_until", HUB_ID, PAPER)  # type: ignore[arg-type]
-        for spec in SPECS.values()
-    ),
+    tasks=tuple(TaskInfo(spec.name, "c3t", None, "generate_until", HUB_ID, PAPER) for spec in SPECS.values()),
     groups={
         "c3t": tuple(f"c3t_{kind}" for kind in KINDS),
         **{f"c3t_{kind}": tuple(spec.name for spec in SPECS.values() if spec.kind == kind) for kind in KINDS},

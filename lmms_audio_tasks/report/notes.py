@@ -63,8 +63,9 @@ def too_few(label: str, items: Mapping[str, int]) -> list[Note]:
     official = registry.tasks()
     by_count: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
     for task, count in items.items():
-        if task in official and count != official[task].items:
-            by_count[count, official[task].items].append(task)
+        whole = official[task].items if task in official else None
+        if whole is not None and count != whole:
+            by_count[count, whole].append(task)
     return [
         Note("items", f"{count} of the official {whole} items in {all_or_listed(tasks, len(items))}", label)
         for (count, whole), tasks in by_count.items()
