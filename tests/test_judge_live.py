@@ -35,6 +35,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeJudg
         monkeypatch.setenv("LMMS_AUDIO_JUDGE_CACHE", str(tmp_path / "judge.sqlite3"))
         monkeypatch.setenv("LMMS_AUDIO_JUDGE_MAX_RETRIES", "1")
         yield server
+    # The verdicts of a run live as long as its process; here the next test is another run.
+    live._settled.clear()
 
 
 def values(*responses: str) -> list[dict[str, Any]]:
