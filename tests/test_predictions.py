@@ -81,6 +81,13 @@ def test_judgements_in_the_official_form(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_a_response_with_half_a_character_is_scored_and_written(tmp_path: Path) -> None:
+    path, out = tmp_path / "p.json", tmp_path / "j.json"
+    path.write_text(json.dumps({"attribute": "a", "type": "multi", "results": {"1": entry("(c) claws \ud83d")}}))
+    assert main(["score", "sakura", str(path), "--judgements", str(out)]) == 0
+    assert json.loads(out.read_text("utf-8"))["results"]["1"]["Judgement"] == "correct"
+
+
 def test_judgements_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "p.json", RESULTS)
     assert main(["score", "sakura", str(path), "--judgements", str(tmp_path / "no" / "j.json")]) == 2
@@ -90,7 +97,8 @@ def test_judgements_that_cannot_be_written(tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", "expected JSON"),
+        ("", "expected a prediction file; found an empty file"),
+        ("{", "line 1, column 2: expected JSON"),
         ("[]", "expected a JSON object"),
         ('{"attribute": "animal", "type": "multi"}', "expected a key 'results'"),
         ('{"type": "multi", "results": {"1": {}}}', "expected a key 'attribute'"),

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.art import ANSWERS, FOLDERS
-from lmms_audio_tasks.art.strict_json import read_json, short
 from lmms_audio_tasks.errors import DataError
 from lmms_audio_tasks.sources import Source
+from lmms_audio_tasks.strict_json import read_json, short
 
 FILE = "metadata.json"
 FIELDS: dict[str, type] = {

@@ -16,11 +16,11 @@ from lmms_audio_tasks.art import FOLDERS
 from lmms_audio_tasks.art.answers import judge
 from lmms_audio_tasks.art.export import export_run
 from lmms_audio_tasks.art.metadata import FILE, SCORED, Entry, Metadata, art_folder, first_fault, read_all
-from lmms_audio_tasks.art.strict_json import read_json, short
 from lmms_audio_tasks.errors import DataError
 from lmms_audio_tasks.records import is_error
 from lmms_audio_tasks.sources import Source, current
 from lmms_audio_tasks.stats import wilson
+from lmms_audio_tasks.strict_json import read_json, short
 
 __all__ = ["ScoredFile", "Tally", "export_run", "read_predictions", "score_file"]
 

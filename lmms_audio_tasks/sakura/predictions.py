@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,14 @@ from typing import Any
 
 from lmms_audio_tasks import __version__
 from lmms_audio_tasks.errors import DataError
+from lmms_audio_tasks.judge.prompt import clean
+from lmms_audio_tasks.judge.verdict_file import write_whole
 from lmms_audio_tasks.options import OptionError
 from lmms_audio_tasks.records import Verdict, count_verdicts
 from lmms_audio_tasks.scoring import judge_options
 from lmms_audio_tasks.sources import Source
 from lmms_audio_tasks.stats import wilson
+from lmms_audio_tasks.strict_json import read_json, short
 
 _FIELDS = ("instruction", "response", "label")
 
@@ -96,16 +98,9 @@ class ScoredFile:
             if item.verdict != "error"
         }
         judge = {"judge_model": f"lmms-audio-tasks {__version__} option matcher", "temperature": None, "top_p": None}
-        _write_json(path, {**judge, "max_tokens": None, "results": results})
-
-
-def _write_json(path: Path, value: object) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(path, "a file that can be written", error.strerror or str(error)) from error
+        content = {**judge, "max_tokens": None, "results": results}
+        # A response may hold half a surrogate pair, which no file can.
+        write_whole(path, clean(json.dumps(content, indent=2, ensure_ascii=False)) + "\n")
 
 
 def score_file(path: Path, source: Source | None = None) -> ScoredFile:
@@ -125,7 +120,7 @@ def read_predictions(path: Path) -> dict[str, Any]:
     Raises:
         DataError: see `score_file`.
     """
-    content = _read_json(path)
+    content = read_json(path, "a prediction file")
     if not isinstance(content, dict):
         raise DataError(path, "a JSON object with attribute, type and results", type(content).__name__)
     for name in ("attribute", "type", "results"):
@@ -136,42 +131,17 @@ def read_predictions(path: Path) -> dict[str, Any]:
     if content["type"] not in ("single", "multi"):
         raise DataError(path, "type to be 'single' or 'multi'", repr(content["type"]))
     if not isinstance(content["results"], dict) or not content["results"]:
-        raise DataError(path, "results to be an object with at least one entry", _short(content["results"]))
+        raise DataError(path, "results to be an object with at least one entry", short(content["results"]))
     return content
-
-
-def _read_json(path: Path) -> Any:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # The json module keeps the last of two entries of one key, which would drop a response in silence.
-        keys = [key for key, _ in pairs]
-        if len(set(keys)) < len(keys):
-            double = next(key for key in keys if keys.count(key) > 1)
-            raise DataError(path, "each key once", f"{double!r} twice or more")
-        return dict(pairs)
-
-    try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique)
-    except FileNotFoundError:
-        raise DataError(path, "a prediction file", "no such file") from None
-    except OSError as error:
-        raise DataError(path, "a file that can be read", error.strerror or str(error)) from error
-    except UnicodeDecodeError as error:
-        raise DataError(path, "UTF-8", f"byte {error.start} that is not") from error
-    except json.JSONDecodeError as error:
-        raise DataError(path, "JSON", f"{error.msg} at line {error.lineno}, column {error.colno}") from error
-    except RecursionError:
-        raise DataError(path, "a flat JSON object", "deep nesting") from None
 
 
 def _score(path: Path, key: str, entry: object) -> Scored:
     where = f"results[{key!r}]"
     if not isinstance(entry, dict):
-        raise DataError(path, "an object with instruction, response and label", _short(entry), where)
+        raise DataError(path, "an object with instruction, response and label", short(entry), where)
     for name in _FIELDS:
         if not isinstance(entry.get(name), str):
-            raise DataError(
-                path, f"{name} to be a text", _short(entry[name]) if name in entry else "no such key", where
-            )
+            raise DataError(path, f"{name} to be a text", short(entry[name]) if name in entry else "no such key", where)
     instruction, response, label = (entry[name] for name in _FIELDS)
     try:
         verdict, reason, chosen = judge_options(response, instruction, label)
@@ -180,8 +150,3 @@ def _score(path: Path, key: str, entry: object) -> Scored:
             path, "an instruction with options and a label that is one of them", str(error), where
         ) from error
     return Scored(instruction, response, label, verdict, reason, chosen)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
