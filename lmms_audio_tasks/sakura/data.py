@@ -179,11 +179,11 @@ def local_dataset(source: sources.Source, spec: TaskSpec) -> Dataset:
     """The documents of `spec` from a local source; audio stays on disk, one path an item."""
     from datasets import Audio, Dataset
 
-    docs = [_document(item.fields, spec, source.label, source.demo) for item in load_track(source, spec).items]
+    items = load_track(source, spec).items
+    docs = [_document(item.fields, spec, source.label, source.demo) for item in items]
     if spec.text:
         return Dataset.from_list(docs)
-    paths = [str(item.audio) for item in load_track(source, spec).items]
-    dataset = Dataset.from_list([{**doc, "audio": path} for doc, path in zip(docs, paths, strict=True)])
+    dataset = Dataset.from_list([{**doc, "audio": str(item.audio)} for doc, item in zip(docs, items, strict=True)])
     # Undecoded: the host's `datasets` decodes through torchcodec, which needs FFmpeg's libraries.
     return dataset.cast_column("audio", Audio(decode=False))
 
