@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lmms_audio_tasks.errors import DataError
-from lmms_audio_tasks.judge.verdict_file import read_lines
+from lmms_audio_tasks.files import read_lines
 
 Modality = Literal["audio", "text"]
 _Located = tuple[Path, int, dict[str, Any]]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lmms_audio_tasks.errors import DataError
+from lmms_audio_tasks.files import write_whole
 from lmms_audio_tasks.judge.prompt import clean
-from lmms_audio_tasks.judge.verdict_file import write_whole
 
 JudgementWord = Literal["correct", "incorrect", "unjudged"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.errors import AudioTasksError, DataError
+from lmms_audio_tasks.files import read_lines
 from lmms_audio_tasks.judge.judgement_file import JudgementFile, read_json, read_judgements
-from lmms_audio_tasks.judge.verdict_file import read_lines
 
 _WORDS: dict[str, str | None] = {
     **dict.fromkeys(("correct", "right", "true", "1"), "correct"),

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.errors import DataError
+from lmms_audio_tasks.files import read_lines
 from lmms_audio_tasks.judge.rejudge import judge_records
 from lmms_audio_tasks.judge.run import JudgeOutcome
 from lmms_audio_tasks.judge.settings import JudgeSettings
-from lmms_audio_tasks.judge.verdict_file import read_lines, verdicts_path, write_verdicts
+from lmms_audio_tasks.judge.verdict_file import verdicts_path, write_verdicts
 from lmms_audio_tasks.options import OptionError, parse_answer, split_instruction
 
 _RECORD_FIELDS = ("item_id", "task", "response", "verdict", "reason", "golden", "chosen", "options")

@@ -174,8 +174,8 @@ def _names(given: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _write(text: str, output: Path | None) -> None:
+    from lmms_audio_tasks.files import write_whole
     from lmms_audio_tasks.judge.prompt import clean
-    from lmms_audio_tasks.judge.verdict_file import write_whole
 
     if output is None:
         sys.stdout.write(clean(text))

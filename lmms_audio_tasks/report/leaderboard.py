@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.errors import AudioTasksError, DataError
-from lmms_audio_tasks.judge.verdict_file import write_whole
+from lmms_audio_tasks.files import write_whole
 from lmms_audio_tasks.records import VERDICTS, count_verdicts
 from lmms_audio_tasks.report import settings
 from lmms_audio_tasks.report.load import TaskLog, load

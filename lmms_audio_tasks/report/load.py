@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from lmms_audio_tasks import registry
 from lmms_audio_tasks.errors import DataError
-from lmms_audio_tasks.judge.verdict_file import read_lines, read_verdicts, verdicts_path
+from lmms_audio_tasks.files import read_lines
+from lmms_audio_tasks.judge.verdict_file import read_verdicts, verdicts_path
 from lmms_audio_tasks.records import VERDICTS, Record
 from lmms_audio_tasks.report.document import Note
 

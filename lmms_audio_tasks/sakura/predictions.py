@@ -10,8 +10,8 @@ from typing import Any
 
 from lmms_audio_tasks import __version__
 from lmms_audio_tasks.errors import DataError
+from lmms_audio_tasks.files import write_whole
 from lmms_audio_tasks.judge.prompt import clean
-from lmms_audio_tasks.judge.verdict_file import write_whole
 from lmms_audio_tasks.options import OptionError
 from lmms_audio_tasks.records import Verdict, count_verdicts
 from lmms_audio_tasks.scoring import judge_options
