@@ -27,7 +27,7 @@ from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.generation import Generation
 from lmms_audio_tasks.models.llm import Checkpoint, LanguageModel
 from lmms_audio_tasks.models.ranking import rank_options
-from lmms_audio_tasks.models.transcripts import TranscriptStore
+from lmms_audio_tasks.models.store import TextStore
 from lmms_audio_tasks.records import is_error
 
 GREEDY: dict[str, Any] = {"max_new_tokens": 12, "do_sample": False, "temperature": 0, "until": []}
@@ -265,9 +265,9 @@ WRITER = """
 import sys
 from pathlib import Path
 from lmms_audio_tasks.models.ranking import rank_options
-from lmms_audio_tasks.models.transcripts import TranscriptStore
+from lmms_audio_tasks.models.store import TextStore
 name = sys.argv[2]
-store = TranscriptStore(Path(sys.argv[1]), {"model": "tiny"})
+store = TextStore(Path(sys.argv[1]), {"model": "tiny"}, "audio")
 for number in range(200):
     store.add({f"{name}{number}": f"text of {name} {number}\\n\\u00e9"})
 """
@@ -276,20 +276,20 @@ for number in range(200):
 def test_two_processes_can_write_at_once(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in "ab"]
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
-    store = TranscriptStore(tmp_path, {"model": "tiny"})
+    store = TextStore(tmp_path, {"model": "tiny"}, "audio")
     assert len(store) == 400
     assert store.get("b199") == "text of b 199\né"
     assert store.get("c0") is None
 
 
 def test_half_a_line_of_a_killed_process_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    store = TranscriptStore(tmp_path, {"model": "tiny"})
+    store = TextStore(tmp_path, {"model": "tiny"}, "audio")
     store.add({"one": "", "two": "words"})
     (written,) = store.folder.glob("*.jsonl")
     written.write_bytes(written.read_bytes()[:-4])
-    again = TranscriptStore(tmp_path, {"model": "tiny"})
+    again = TextStore(tmp_path, {"model": "tiny"}, "audio")
     assert (again.get("one"), again.get("two")) == ("", None)
-    assert f"{written}, line 2: not a transcript" in caplog.text
+    assert f"{written}, line 2: no text with its audio" in caplog.text
 
 
 KILLED = """

@@ -17,7 +17,7 @@ from lmms_eval.api.instance import Instance
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models import MANIFESTS
 from lmms_audio_tasks.models.chance import Chance, draw
-from lmms_audio_tasks.models.messages import Prompt, read_messages
+from lmms_audio_tasks.models.messages import Part, Prompt, Turn, read_messages
 from lmms_audio_tasks.records import is_error
 
 QUESTION = "Which colour has the ball? (a) red (b) dark blue (c) green (d) grey"
@@ -125,9 +125,8 @@ def test_host_contract() -> None:
     assert not model.is_simple
     assert model.device.type == model.accelerator.device.type
     assert (model.rank, model.world_size) == (0, 1)
-    for call in (model.loglikelihood, model.generate_until_multi_round):
-        with pytest.raises(NotImplementedError, match="Chance"):
-            call([])
+    with pytest.raises(NotImplementedError, match="Chance"):
+        model.loglikelihood([])
 
 
 def test_manifests_name_chat_classes_of_the_host() -> None:
@@ -136,7 +135,7 @@ def test_manifests_name_chat_classes_of_the_host() -> None:
     registry = ModelRegistryV2()
     for name, path in MANIFESTS:
         registry.register_manifest(ModelManifest(model_id=name, chat_class_path=path))
-        assert registry.get_model_class(name).__name__.lower() == name
+        assert registry.get_model_class(name).called() == name
 
 
 def test_listing_the_models_imports_no_torch() -> None:
@@ -147,7 +146,7 @@ def test_listing_the_models_imports_no_torch() -> None:
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [
-        ([{"role": "user", "content": "Hello"}], Prompt("Hello")),
+        ([{"role": "user", "content": "Hello"}], Prompt((Turn("user", (Part("text", "Hello"),)),))),
         (
             [
                 {
@@ -160,7 +159,19 @@ def test_listing_the_models_imports_no_torch() -> None:
                     ],
                 }
             ],
-            Prompt("First.\nSecond.", ("one.wav", b"RIFF")),
+            Prompt(
+                (
+                    Turn(
+                        "user",
+                        (
+                            Part("audio", "one.wav"),
+                            Part("text", "First."),
+                            Part("audio", b"RIFF"),
+                            Part("text", "Second."),
+                        ),
+                    ),
+                )
+            ),
         ),
     ],
 )
@@ -171,7 +182,7 @@ def test_read_messages(messages: list[dict[str, Any]], expected: Prompt) -> None
 @pytest.mark.parametrize(
     ("message", "complaint"),
     [
-        ({"role": "system", "content": "Be brief."}, "not one of role 'system'"),
+        ({"role": "tool", "content": "Be brief."}, "not one of role 'tool'"),
         ({"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}, "not 'video'"),
         ({"role": "user", "content": [{"type": "audio", "url": "data:audio/wav,abc"}]}, "base64"),
         ({"role": "user", "content": [{"type": "audio", "url": "data:audio/wav;base64,?"}]}, "base64"),
@@ -230,6 +241,9 @@ print(json.dumps([model.rank, model.world_size, answers]))
 """
 
 FAILING_SCRIPT = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_models_chance import QUESTION, requests_for
 from lmms_audio_tasks.models.base import AudioTasksModel
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models import ranks
@@ -242,7 +256,7 @@ class Broken(AudioTasksModel):
     def answer(self, items):
         if self.rank == 1:
             raise MemoryError("no room")
-        return []
+        return enumerate(["yes"])
 
 model = Broken()
 ranks.GRACE_SECONDS = 2
@@ -252,7 +266,7 @@ if model.rank == 0:
         pass
 model.accelerator.wait_for_everyone()
 try:
-    model.generate_until([])
+    model.generate_until(requests_for(model, [QUESTION]))
 except (ModelError, MemoryError) as error:
     print(model.rank, type(error).__name__, error)
 try:
@@ -276,7 +290,7 @@ def test_two_ranks_answer_as_one() -> None:
 
 
 def test_failure_of_one_rank_is_raised_on_both() -> None:
-    first, second = run_ranks(FAILING_SCRIPT)
+    first, second = run_ranks(FAILING_SCRIPT.format(tests=os.path.dirname(__file__)))  # noqa: PTH120
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
     assert first.stdout.splitlines() == ["0 ModelError rank 1 failed: MemoryError: no room", "0 no weights"]
     assert second.stdout.splitlines() == ["1 MemoryError no room", "1 rank 0 failed: ModelError: no weights"]

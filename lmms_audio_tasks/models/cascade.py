@@ -6,7 +6,7 @@ and any causal language model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,11 @@ class Cascade(AudioTasksModel):
         self._transcription.unload()
         super().clean()
 
-    def answer(self, items: Sequence[Item]) -> list[str | Failure]:
+    def answer(self, items: Sequence[Item]) -> Iterator[tuple[int, str | Failure]]:
         """The language model's answer to each item; a failure where its recording or prompt cannot be dealt with."""
+        return enumerate(self._all(items))
+
+    def _all(self, items: Sequence[Item]) -> list[str | Failure]:
         recordings = Recordings()
         questions = [_question(item, recordings) for item in items]
         with self._bar(len(recordings.fetch), "Transcribing") as bar:

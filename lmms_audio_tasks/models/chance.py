@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lmms_audio_tasks.models.arguments import whole_number
@@ -36,15 +36,16 @@ class Chance(AudioTasksModel):
         super().__init__(device, unknown)
         self.seed = whole_number("seed", seed, minimum=0)
 
-    def answer(self, items: Sequence[Item]) -> list[str | Failure]:
+    def answer(self, items: Sequence[Item]) -> Iterator[tuple[int, str | Failure]]:
         """A random option for each item; a failure for a prompt that offers nothing to choose from."""
-        return [self._draw(item) for item in items]
+        return enumerate(map(self._draw, items))
 
     def _draw(self, item: Item) -> str | Failure:
         choices = _choices(item)
         if isinstance(choices, Failure):
             return choices
-        return choices[draw(f"{self.seed}\n{item.task}\n{item.doc_id}", len(choices))]
+        turn = f"\n{item.round}" if item.round else ""
+        return choices[draw(f"{self.seed}\n{item.task}\n{item.doc_id}{turn}", len(choices))]
 
 
 def _choices(item: Item) -> list[str] | Failure:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmms_audio_tasks.errors import ModelError
+from lmms_audio_tasks.models.answers import is_sampled
 
 DEFAULT_MAX_NEW_TOKENS = 256
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "typical_p")
@@ -50,9 +51,7 @@ class Generation:
         """
         rest = dict(given)
         until = rest.pop("until", None) or ()
-        temperature = rest.get("temperature")
-        sampled = bool(rest.get("do_sample", bool(temperature))) and temperature != 0
-        rest["do_sample"] = sampled
+        sampled = rest["do_sample"] = is_sampled(rest)
         if not sampled:
             # None, not left out: a model's own generation_config may hold values that only sampling may have.
             rest.update(dict.fromkeys(_SAMPLING))

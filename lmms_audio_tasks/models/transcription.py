@@ -12,7 +12,7 @@ from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.asr import Recogniser, Samples, Transcriber
 from lmms_audio_tasks.models.batches import in_batches
 from lmms_audio_tasks.models.failures import Failure
-from lmms_audio_tasks.models.transcripts import TranscriptStore
+from lmms_audio_tasks.models.store import TextStore
 
 logger = logging.getLogger(__name__)
 Fetch = Callable[[], Any]
@@ -84,7 +84,7 @@ class Transcription:
         Raises:
             ModelError: the recogniser cannot be loaded.
         """
-        store = TranscriptStore(self._root, self._identity)
+        store = TextStore(self._root, self._identity, "audio")
         found: dict[str, str | Failure] = {key: text for key in recordings if (text := store.get(key)) is not None}
         progress(len(found))
         missing = [key for key in recordings if key not in found]

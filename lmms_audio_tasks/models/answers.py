@@ -1,0 +1,78 @@
+"""The key of an answer: all that the answer depends on besides the model and its settings.
+
+The host's own response cache keys on the document's number and text alone, so that other audio behind the same row gets
+the old answer; here the recordings' and images' content is in the key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmms_audio_tasks import audio
+from lmms_audio_tasks.models.messages import Part, Prompt
+
+if TYPE_CHECKING:
+    from lmms_audio_tasks.models.base import Item
+
+
+class Keys:
+    """Makes the keys of one run's requests.
+
+    The same document asked again in the same run (the host's `--repeats`) has another key each time. The seed is in the
+    key where the answer is sampled, so that a run with another seed draws anew.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, str] = {}
+        self._asked: Counter[tuple[str, int, int]] = Counter()
+
+    def of(self, item: Item, prompt: Prompt) -> str:
+        """SHA-256, in hex.
+
+        Raises:
+            AudioError: a recording is missing or no audio.
+            OSError: an image cannot be read.
+        """
+        place = (item.task, item.doc_id, item.round)
+        asked = self._asked[place]
+        self._asked[place] += 1
+        turns = [[turn.role, *([part.kind, self._content(part)] for part in turn.parts)] for turn in prompt.turns]
+        draw = [*place, _seed()] if is_sampled(item.generation) else []
+        parts = [turns, dict(item.generation), asked, draw]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+    def _content(self, part: Part) -> str:
+        if part.kind == "text":
+            return part.value
+        content = audio.content_hash if part.kind == "audio" else image_hash
+        if not isinstance(part.value, str):
+            return content(part.value)
+        if part.value not in self._files:
+            self._files[part.value] = content(part.value)
+        return self._files[part.value]
+
+
+def is_sampled(generation: Mapping[str, Any]) -> bool:
+    """Whether generation arguments ask for sampling; see `generation.Generation.of`, which reads them so."""
+    temperature = generation.get("temperature")
+    return bool(generation.get("do_sample", bool(temperature))) and temperature != 0
+
+
+def image_hash(source: Any) -> str:
+    """SHA-256, in hex, of an image's file (a path or its bytes), or of the pixels of a `PIL.Image.Image`."""
+    if isinstance(source, (str, Path)):
+        source = Path(source).read_bytes()
+    if isinstance(source, bytes):
+        return hashlib.sha256(source).hexdigest()
+    return hashlib.sha256(f"{source.mode} {source.size}\n".encode() + source.tobytes()).hexdigest()
+
+
+def _seed() -> int:
+    import torch
+
+    return torch.initial_seed()
