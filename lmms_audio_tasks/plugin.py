@@ -231,6 +231,7 @@ def _watched(evaluate: Callable[[Any], Any], failures: list[str]) -> Callable[[A
             # Before the model is loaded, which the host does first and which may take minutes.
             registry.validate(matching(requested))
             live.check()
+            _check_rounds(args, matching(requested))
             results, samples = evaluate(args)
         except AudioTasksError as error:
             failures.append(str(error))
@@ -246,6 +247,36 @@ def _watched(evaluate: Callable[[Any], Any], failures: list[str]) -> Callable[[A
         return results, samples
 
     return cli_evaluate_single
+
+
+def _check_rounds(args: Any, names: Iterable[str]) -> None:
+    """Refuse a task of several rounds for a model of the host that cannot play it, before either is loaded.
+
+    The host would answer all other tasks first and lose them when the model raises.
+    """
+    tasks = registry.tasks()
+    played = [name for name in registry.expand(names) if tasks[name].output == "generate_until_multi_round"]
+    if not played:
+        return
+    from lmms_eval.models import get_model
+
+    if not plays_rounds(get_model(args.model, getattr(args, "force_simple", False))):
+        twins = [f"{name}_agentic" for name in played if f"{name}_agentic" in tasks]
+        hint = f"; any model can play {', '.join(twins)}" if twins else ""
+        raise AudioTasksError(f"--model {args.model} cannot play {', '.join(played)}, which has several rounds{hint}")
+
+
+def plays_rounds(model: type) -> bool:
+    """Whether `generate_until_multi_round` of a model class is more than a stub.
+
+    Most models of the host raise `NotImplementedError` there, and some hand the request to `generate_until`, which
+    would score the first answer as if it were the last.
+    """
+    method: Any = inspect.unwrap(model.generate_until_multi_round)  # type: ignore[attr-defined]
+    code = getattr(method, "__code__", None)
+    if code is None:
+        return True
+    return "NotImplementedError" not in code.co_names and code.co_names not in ((), ("generate_until",))
 
 
 def matching(names: Iterable[str]) -> list[str]:

@@ -260,3 +260,23 @@ def test_a_mistyped_command_gets_the_nearest() -> None:
     )
     assert done.returncode == 2
     assert "unknown command 'chekc'; did you mean check?" in done.stderr
+
+
+class Delegating:
+    def generate_until_multi_round(self, requests: Any) -> Any:
+        return self.generate_until(requests)  # type: ignore[attr-defined]
+
+
+class Nothing:
+    def generate_until_multi_round(self, requests: Any) -> Any:
+        pass
+
+
+def test_models_that_cannot_play_rounds_are_told_from_those_that_can() -> None:
+    from lmms_eval.models import get_model
+
+    plugin.register_models()
+    assert plugin.plays_rounds(get_model("chance"))
+    assert not plugin.plays_rounds(get_model("gpt4o_audio"))
+    assert not plugin.plays_rounds(Delegating)
+    assert not plugin.plays_rounds(Nothing)
