@@ -9,7 +9,7 @@ from typing import Any
 
 from lmms_audio_tasks.judge.cache import Entry, VerdictCache
 from lmms_audio_tasks.judge.client import JudgeClient, JudgeStopped
-from lmms_audio_tasks.judge.prompt import JudgeRequest, Prompt, clean, verdict_code
+from lmms_audio_tasks.judge.prompt import JudgeRequest, Kind, Prompt, clean, verdict_code
 from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.judge.verdict import parse_verdict
 
@@ -30,9 +30,12 @@ class Tally:
     completion_tokens: int = 0
 
 
+Prompts = Mapping[Kind, Prompt]
+
+
 def ask_all(
     todo: Mapping[str, JudgeRequest],
-    prompt: Prompt,
+    prompts: Prompts,
     settings: JudgeSettings,
     cache: VerdictCache,
     tally: Tally,
@@ -57,7 +60,7 @@ def ask_all(
             bar.update()
 
         try:
-            asyncio.run(_work_off(todo, prompt, settings, tally, done))
+            asyncio.run(_work_off(todo, prompts, settings, tally, done))
         except JudgeStopped as stop:
             kept = sum(entry.verdict != "unjudged" for entry in entries.values())
             raise JudgeStopped(f"{stop}; {kept} new verdicts are kept in {cache.path}") from None
@@ -66,7 +69,7 @@ def ask_all(
 
 async def _work_off(
     todo: Mapping[str, JudgeRequest],
-    prompt: Prompt,
+    prompts: Prompts,
     settings: JudgeSettings,
     tally: Tally,
     done: Callable[[str, Entry], Any],
@@ -78,7 +81,7 @@ async def _work_off(
         async def work(place: int) -> None:
             await asyncio.sleep(place * RAMP)
             for key, request in rest:
-                done(key, await _entry(client, prompt, request, tally))
+                done(key, await ask_one(client, prompts[request.kind], request, tally))
 
         workers = [asyncio.create_task(work(place)) for place in range(min(settings.concurrency, len(todo)))]
         try:
@@ -89,7 +92,7 @@ async def _work_off(
             await asyncio.gather(*workers, return_exceptions=True)
 
 
-async def _entry(client: JudgeClient, prompt: Prompt, request: JudgeRequest, tally: Tally) -> Entry:
+async def ask_one(client: JudgeClient, prompt: Prompt, request: JudgeRequest, tally: Tally) -> Entry:
     """Ask, and once more where the reply has no verdict. A request that failed has had its retries already."""
     texts: list[str] = []
     prompt_tokens = completion_tokens = 0

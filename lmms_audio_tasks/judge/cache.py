@@ -61,7 +61,8 @@ class Entry:
 def request_key(request: JudgeRequest, prompt_version: str, settings: JudgeSettings) -> str:
     """SHA-256 of whatever the verdict depends on: judge model, prompt, sampling settings and the request.
 
-    The server is not part of it: one model is the same judge wherever it is served.
+    The server is not part of it: one model is the same judge wherever it is served. What kind of request it is shows in
+    the version of its kind's prompt.
     """
     parts = [PROTOCOL, settings.model, prompt_version, float(settings.temperature), float(settings.top_p)]
     request_parts = [settings.max_tokens, request.instruction, request.golden, request.response]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from lmms_audio_tasks.errors import AudioTasksError
@@ -39,6 +41,14 @@ class Answer:
         return self.problem.startswith("request failed")
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates to trust; reading them takes longer than all else that a client takes to make."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
 class _Malformed(Exception):
     """A reply with status 200 that is no chat completion."""
 
@@ -66,6 +76,7 @@ class JudgeClient:
             base_url=settings.base_url,
             timeout=settings.timeout,
             max_retries=settings.max_retries,
+            http_client=openai.DefaultAsyncHttpxClient(verify=_certificates()),
         )
 
     async def __aenter__(self) -> JudgeClient:

@@ -48,7 +48,7 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
         "--judge",
         metavar="{rule,llm,hybrid}",
         help="rule: the option matcher (default); llm: a language "
-        "model judges all; hybrid: it judges what the matcher calls undecided",
+        "model judges all; hybrid: it judges what the matcher calls undecided, and open answers",
     )
     group.add_argument("--judge-model", metavar="NAME", help="gpt-4o-2024-11-20")
     group.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server; OPENAI_BASE_URL, else OpenAI's")
@@ -59,7 +59,7 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--concurrency", type=int, metavar="N", help="requests under way at once; 16")
     group.add_argument("--timeout", type=float, metavar="S", help="seconds for one request; 60")
     group.add_argument("--max-retries", type=int, metavar="N", help="tries after the first, with growing pauses; 8")
-    group.add_argument("--prompt", type=Path, metavar="FILE", help="a template of your own, e.g. the official prompt")
+    group.add_argument("--prompt", type=Path, metavar="PATH", help="a template of your own, or a folder of them")
     group.add_argument("--cache", type=Path, metavar="FILE", help="where verdicts are kept")
     group.add_argument("--input-price", type=float, metavar="X", help="per million prompt tokens, for a cost estimate")
     group.add_argument("--output-price", type=float, metavar="X", help="per million completion tokens")

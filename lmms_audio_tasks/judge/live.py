@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.errors import AudioTasksError
+from lmms_audio_tasks.judge.prompt import KINDS, MULTIPLE_CHOICE
 from lmms_audio_tasks.judge.settings import JudgeSettings
 
 logger = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ _settled: dict[Key, dict[str, Any]] = {}
 def check() -> None:
     """Raise `AudioTasksError` where the judge that the environment asks for cannot work, before a model is loaded."""
     settings = JudgeSettings.from_environment()
-    settings.public()  # reads the prompt file
+    settings.public(KINDS)  # reads the prompt files
     if settings.mode != "rule":
         settings.require_key()
 
@@ -58,7 +59,11 @@ def settle(records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
 def update(record: dict[str, Any], verdict: Mapping[str, Any]) -> None:
     """Put a verdict into a record, its `score` included."""
     record.update({name: verdict[name] for name in ("verdict", "reason", "chosen")})
-    if verdict["verdict"] != "error":
+    from lmms_audio_tasks.judge.rejudge import unjudged_is_apart
+
+    if verdict["verdict"] == "unjudged" and unjudged_is_apart(record):
+        record.pop("score", None)
+    elif verdict["verdict"] != "error":
         record["score"] = int(verdict["verdict"] == "correct")
 
 
@@ -80,6 +85,8 @@ def apply(samples: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for flag in sample.values():
             if isinstance(flag, dict) and "counted" in flag:
                 flag["counted"] = flag["verdict"] == verdict["verdict"]
+            elif isinstance(flag, dict) and "of" in flag:
+                flag["verdict"] = verdict["verdict"]
         found.append(verdict)
     return found
 
@@ -89,7 +96,8 @@ def save(samples: Path, verdicts: Sequence[Mapping[str, Any]]) -> None:
     from lmms_audio_tasks.judge.verdict_file import verdicts_path, write_verdicts
 
     try:
-        write_verdicts(verdicts_path(samples), verdicts, JudgeSettings.from_environment().public())
+        kinds = {verdict.get("kind", MULTIPLE_CHOICE) for verdict in verdicts}
+        write_verdicts(verdicts_path(samples), verdicts, JudgeSettings.from_environment().public(kinds))
     except AudioTasksError as error:
         logger.error("the verdicts are not saved: %s", error)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from lmms_audio_tasks.errors import DataError
 from lmms_audio_tasks.files import read_lines
-from lmms_audio_tasks.judge.rejudge import judge_records
+from lmms_audio_tasks.judge.prompt import MULTIPLE_CHOICE, Kind
+from lmms_audio_tasks.judge.rejudge import judge_records, kind_of, unjudged_is_apart
 from lmms_audio_tasks.judge.run import JudgeOutcome
 from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.judge.verdict_file import verdicts_path, write_verdicts
@@ -24,9 +25,9 @@ class JudgedFile:
 
     Attributes:
         folder: the model's folder, from the name of the folder that was judged on.
-        accuracy: correct / (n - errors); unjudged items count as not correct, as in the authors' own sum. None where
-            the model failed on every item.
-        changed: how many verdicts differ from the option matcher's in being correct or not.
+        accuracy: correct / (n - errors); unjudged items count as not correct, as in SAKURA's own sum. None where the
+            model failed on every item, and where items are unjudged that count apart (`rejudge.unjudged_is_apart`).
+        changed: how many verdicts differ from the rules' in being correct or not.
     """
 
     folder: str
@@ -124,13 +125,21 @@ def judge_logdir(logdir: Path, settings: JudgeSettings, progress: bool = True) -
     for samples in ours:
         verdicts = rejudged.verdicts[start : start + len(samples.records)]
         start += len(samples.records)
-        write_verdicts(verdicts_path(samples.path), verdicts, settings.public())
+        write_verdicts(verdicts_path(samples.path), verdicts, settings.public(_kinds(samples.records)))
         files.append(_summed(samples, verdicts, logdir))
-    return JudgedLogdir(files, settings.public(), rejudged.outcome, passed_over)
+    return JudgedLogdir(files, settings.public(_kinds(records)), rejudged.outcome, passed_over)
+
+
+def _kinds(records: Sequence[Mapping[str, Any]]) -> set[Kind]:
+    """What a judge may be asked about among the records."""
+    return {kind for record in records if (kind := kind_of(record)) is not None} or {MULTIPLE_CHOICE}
 
 
 def read_samples(path: Path) -> Samples:
-    """The records in the host's samples file, and the prompts; both empty where it is not of a task of ours.
+    """The records in the host's samples file, and the questions; both empty where it is not of a task of ours.
+
+    A question is the record's `prompt`, as what the model read may be without it (the recording asks); in logs of
+    versions that had none in the record, what the model read.
 
     Raises:
         DataError: a line is not JSON, has no prompt, or has a prompt without the options that its record lists.
@@ -140,7 +149,7 @@ def read_samples(path: Path) -> Samples:
         record = _record(sample)
         if record is None:
             continue
-        prompt = sample.get("input")
+        prompt = record.get("prompt") or sample.get("input")
         if not isinstance(prompt, str) or not prompt:
             raise DataError(path, "the prompt under 'input'", repr(prompt)[:80], f"line {number}")
         _check_options(path, number, record, prompt)
@@ -170,7 +179,8 @@ def _check_options(path: Path, number: int, record: Mapping[str, Any], prompt: s
 
 def _summed(samples: Samples, verdicts: Sequence[Mapping[str, Any]], logdir: Path) -> JudgedFile:
     final = [verdict["verdict"] for verdict in verdicts]
-    errors, correct = final.count("error"), final.count("correct")
+    errors, correct, unjudged = final.count("error"), final.count("correct"), final.count("unjudged")
+    unknown = unjudged > 0 and any(map(unjudged_is_apart, samples.records))
     changed = sum((verdict["verdict"] == "correct") != (verdict["rule"] == "correct") for verdict in verdicts)
     return JudgedFile(
         folder=str(samples.path.parent.relative_to(logdir.parent)),
@@ -179,7 +189,7 @@ def _summed(samples: Samples, verdicts: Sequence[Mapping[str, Any]], logdir: Pat
         n=len(final),
         correct=correct,
         errors=errors,
-        unjudged=final.count("unjudged"),
+        unjudged=unjudged,
         changed=changed,
-        accuracy=correct / (len(final) - errors) if len(final) > errors else None,
+        accuracy=correct / (len(final) - errors) if len(final) > errors and not unknown else None,
     )

@@ -1,15 +1,24 @@
-"""The judge's prompt: a template file, and one request put into it so that the response stays recognisable as such."""
+"""The judge's prompts: a template file for each kind of question, and one request put into it so that the response
+stays recognisable as such."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from lmms_audio_tasks.errors import DataError
 
-SHIPPED = Path(__file__).parent / "prompts" / "multiple_choice.txt"
+Kind = Literal["multiple_choice", "open_ended", "criterion"]
+"""What is judged. `multiple_choice`: which listed option the response commits to. `open_ended`: whether it says what
+the reference says. `criterion`: whether it meets a success criterion, in words."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MULTIPLE_CHOICE: Kind = "multiple_choice"
+PROMPTS = Path(__file__).parent / "prompts"
+SHIPPED = PROMPTS / "multiple_choice.txt"
 SYSTEM_END = "### user"
 """A line of a template that reads so ends the system prompt above it; without one, all is the user's turn."""
 
@@ -40,14 +49,16 @@ class JudgeRequest:
     """One response to be judged.
 
     Attributes:
-        instruction: the question as the model was given it, with its options.
-        golden: the right answer, e.g. `(c) Claws`.
+        instruction: the question as the model was given it, with its options; for a criterion, in words what the model
+            saw and heard and what it was asked.
+        golden: the right answer, e.g. `(c) Claws`; the reference answer; the criterion.
         response: what the model answered.
     """
 
     instruction: str
     golden: str
     response: str
+    kind: Kind = MULTIPLE_CHOICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +111,30 @@ def split_template(template: str) -> tuple[str, str]:
     return "\n".join(lines[:end]).strip(), "\n".join(lines[end + 1 :]).strip()
 
 
+def load_prompts(path: Path | None, kinds: Iterable[Kind]) -> dict[Kind, Prompt]:
+    """The templates of `kinds`; the shipped one for each that `path` does not have.
+
+    Args:
+        path: a folder with `<kind>.txt` files, or one file, which is the template for multiple choice.
+
+    Raises:
+        DataError: see `load_prompt`; also a folder without any such file.
+    """
+    return {kind: load_prompt(_file(path, kind)) for kind in kinds}
+
+
+def _file(path: Path | None, kind: Kind) -> Path:
+    if path is not None and path.is_dir():
+        own = [path / f"{name}.txt" for name in KINDS]
+        if not any(file.is_file() for file in own):
+            raise DataError(path, f"a prompt file in it: {', '.join(file.name for file in own)}", "none of them")
+        path = path / f"{kind}.txt"
+        return path if path.is_file() else PROMPTS / path.name
+    return PROMPTS / f"{kind}.txt" if path is None or kind != MULTIPLE_CHOICE else path
+
+
 def load_prompt(path: Path | None = None) -> Prompt:
-    """The template at `path`, or the shipped one.
+    """The template at `path`, or the shipped one for multiple choice.
 
     A template has `{instruction}`, `{golden}` and `{response}` (or `[QUESTION]`, `[GROUND_TRUTH_ANSWER]` and
     `[MODEL_GENERATED_RESPONSE]`) at least once each. `{fence}` stands for a line that does not occur in the response

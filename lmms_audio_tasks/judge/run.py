@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
-from lmms_audio_tasks.judge.asking import Tally, ask_all
+from lmms_audio_tasks.judge.asking import Prompts, Tally, ask_all
 from lmms_audio_tasks.judge.cache import Entry, VerdictCache, request_key
-from lmms_audio_tasks.judge.prompt import JudgeRequest, Prompt, load_prompt
+from lmms_audio_tasks.judge.prompt import JudgeRequest, load_prompts
 from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.records import is_error
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 JudgeVerdict = Literal["correct", "incorrect", "unjudged", "error"]
 How = Literal["llm", "cache", "empty", "error", "stopped"]
-_Asker = Callable[[Mapping[str, JudgeRequest], Prompt, VerdictCache, Tally], dict[str, Entry]]
+_Asker = Callable[[Mapping[str, JudgeRequest], Prompts, VerdictCache, Tally], dict[str, Entry]]
 _T = TypeVar("_T")
 
 
@@ -31,7 +31,7 @@ class Judgement:
         verdict: `correct` or `incorrect`; `unjudged` where the judge gave no usable verdict; `error` where the model
             had failed, so that there is no response to judge.
         text: the judge's reply as it came, "" where it was not asked.
-        how: `llm` (asked in this run), `cache` (in an earlier one), `empty` (an empty response commits to no option, so
+        how: `llm` (asked in this run), `cache` (in an earlier one), `empty` (an empty response commits to nothing, so
             it is incorrect without a call), `error`, or `stopped` (not asked, as the judge had stopped).
         problem: why it is `unjudged`, "" otherwise.
     """
@@ -74,8 +74,10 @@ class JudgeOutcome:
 def judge(requests: Sequence[JudgeRequest], settings: JudgeSettings, progress: bool = True) -> JudgeOutcome:
     """Judge `requests` with the language model; `settings.mode` is not looked at.
 
-    Blocks until done. Each verdict is in the cache as soon as it is there, so that a run that ends early, in whatever
-    way, is gone on with by starting it again: only what has no verdict is asked. No requests: an empty outcome.
+    Blocks until done; may be called from several threads at once, each with a client of its own (`shared.SharedJudge`
+    is one client for many threads). Each verdict is in the cache as soon as it is there, so that a run that ends early,
+    in whatever way, is gone on with by starting it again: only what has no verdict is asked. No requests: an empty
+    outcome.
 
     Args:
         progress: whether to show a progress bar where standard error is a terminal.
@@ -86,10 +88,9 @@ def judge(requests: Sequence[JudgeRequest], settings: JudgeSettings, progress: b
         AudioTasksError: there is something to ask but no key.
     """
 
-    def ask(todo: Mapping[str, JudgeRequest], prompt: Prompt, cache: VerdictCache, tally: Tally) -> dict[str, Entry]:
-        if not prompt.delimits:
-            logger.warning("%s has no {fence}: the judge is not told where a response ends", settings.prompt)
-        return ask_all(todo, prompt, settings, cache, tally, progress)
+    def ask(todo: Mapping[str, JudgeRequest], prompts: Prompts, cache: VerdictCache, tally: Tally) -> dict[str, Entry]:
+        warn_of_undelimited(prompts, settings)
+        return ask_all(todo, prompts, settings, cache, tally, progress)
 
     outcome = _outside_any_loop(lambda: _judge(requests, settings, ask, "llm"))
     if outcome.unjudged:
@@ -114,6 +115,13 @@ def judge_from_cache(requests: Sequence[JudgeRequest], settings: JudgeSettings, 
     return _judge(requests, settings, ask, "stopped")
 
 
+def warn_of_undelimited(prompts: Prompts, settings: JudgeSettings) -> None:
+    """Say where a template of the user's does not mark the response's ends."""
+    for kind, prompt in prompts.items():
+        if not prompt.delimits:
+            logger.warning("%s, %s: no {fence}: the judge is not told where a response ends", settings.prompt, kind)
+
+
 def _outside_any_loop(work: Callable[[], _T]) -> _T:
     """Do `work`, which starts an event loop, in a thread of its own where this thread runs one already."""
     try:
@@ -125,11 +133,11 @@ def _outside_any_loop(work: Callable[[], _T]) -> _T:
 
 
 def _judge(requests: Sequence[JudgeRequest], settings: JudgeSettings, ask: _Asker, asked: How) -> JudgeOutcome:
-    prompt = load_prompt(settings.prompt)
-    version = prompt.version
-    judgements = {number: told for number, request in enumerate(requests) if (told := _without_asking(request))}
+    prompts = load_prompts(settings.prompt, sorted({request.kind for request in requests}))
+    versions = {kind: prompt.version for kind, prompt in prompts.items()}
+    judgements = {number: told for number, request in enumerate(requests) if (told := without_asking(request))}
     keys = {
-        number: request_key(request, version, settings)
+        number: request_key(request, versions[request.kind], settings)
         for number, request in enumerate(requests)
         if number not in judgements
     }
@@ -138,7 +146,7 @@ def _judge(requests: Sequence[JudgeRequest], settings: JudgeSettings, ask: _Aske
         known = {key: entry for key in dict.fromkeys(keys.values()) if (entry := cache.get(key)) is not None}
         # Equal requests have one key, so that each is asked once.
         todo = {key: requests[number] for number, key in keys.items() if key not in known}
-        new = ask(todo, prompt, cache, tally) if todo else {}
+        new = ask(todo, prompts, cache, tally) if todo else {}
     for number, key in keys.items():
         entry = known.get(key) or new[key]
         judgements[number] = Judgement(entry.verdict, entry.text, "cache" if key in known else asked, entry.problem)
@@ -152,7 +160,8 @@ def _judge(requests: Sequence[JudgeRequest], settings: JudgeSettings, ask: _Aske
     )
 
 
-def _without_asking(request: JudgeRequest) -> Judgement | None:
+def without_asking(request: JudgeRequest) -> Judgement | None:
+    """The judgement on what is no response to be judged; None where the judge has to be asked."""
     if is_error(request.response):
         return Judgement("error", "", "error")
     if not request.response.strip():

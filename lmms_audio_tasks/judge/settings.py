@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from lmms_audio_tasks.errors import AudioTasksError
 from lmms_audio_tasks.registry import UnknownNameError
 
+if TYPE_CHECKING:
+    from lmms_audio_tasks.judge.prompt import Kind
+
 Mode = Literal["rule", "llm", "hybrid"]
-"""`rule`: the option matcher. `llm`: a language model judges every response. `hybrid`: the matcher decides what it is
-sure of, and only what it calls `undecided` goes to the language model."""
+"""`rule`: the option matcher, and for open questions the reference word for word. `llm`: a language model judges every
+response. `hybrid`: the rules decide what they are sure of, and only the rest goes to the language model."""
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 MODE_VARIABLE = "LMMS_AUDIO_JUDGE"
@@ -44,7 +47,7 @@ class JudgeSettings:
             The pauses double from 0.5 s to 8 s (or are what `Retry-After` says), so that the default of 8 outlasts a
             server that is away for 40 s.
         give_up_after: after so many requests in a row that failed with all their retries, the run stops.
-        prompt: a template instead of the shipped one, see `prompt.py`.
+        prompt: a template instead of the shipped one for multiple choice, or a folder of templates, see `prompt.py`.
         cache: where verdicts are kept; default `judge.sqlite3` in the cache folder.
         input_price: per million prompt tokens, as is `output_price` for completion tokens; None: no cost estimate.
 
@@ -117,16 +120,22 @@ class JudgeSettings:
                 "the LLM judge needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for another server"
             )
 
-    def public(self) -> dict[str, Any]:
+    def public(self, kinds: Iterable[Kind] = ("multiple_choice",)) -> dict[str, Any]:
         """What results should say about the judge: whatever can change a verdict, and no secret.
 
+        Args:
+            kinds: what is judged; the version of each one's prompt is told, that for multiple choice as `prompt`, the
+                others under `prompts`.
+
         Raises:
-            AudioTasksError: the prompt file cannot be used.
+            AudioTasksError: a prompt file cannot be used.
         """
         if self.mode == "rule":
             return {"mode": "rule"}
-        from lmms_audio_tasks.judge.prompt import load_prompt
+        from lmms_audio_tasks.judge.prompt import MULTIPLE_CHOICE, load_prompts
 
+        versions = {kind: prompt.version for kind, prompt in load_prompts(self.prompt, sorted(set(kinds))).items()}
+        told: dict[str, Any] = {"prompt": versions.pop(MULTIPLE_CHOICE)} if MULTIPLE_CHOICE in versions else {}
         return {
             "mode": self.mode,
             "model": self.model,
@@ -134,7 +143,8 @@ class JudgeSettings:
             "temperature": self.temperature,
             "top_p": self.top_p,
             "max_tokens": self.max_tokens,
-            "prompt": load_prompt(self.prompt).version,
+            **told,
+            **({"prompts": versions} if versions else {}),
         }
 
 
