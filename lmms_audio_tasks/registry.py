@@ -10,7 +10,12 @@ from typing import Any, Literal
 
 from lmms_audio_tasks.errors import AudioTasksError
 
-BENCHMARK_MODULES = ("lmms_audio_tasks.sakura", "lmms_audio_tasks.art", "lmms_audio_tasks.c3t")
+BENCHMARK_MODULES = (
+    "lmms_audio_tasks.sakura",
+    "lmms_audio_tasks.art",
+    "lmms_audio_tasks.c3t",
+    "lmms_audio_tasks.have_bench",
+)
 """Each module has a `BENCHMARK`."""
 
 

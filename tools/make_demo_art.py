@@ -29,8 +29,8 @@ import demo_animal_sounds
 import numpy as np
 import soundfile
 import soxr
+from _synth import SPEED, require_espeak, speak
 from demo_art_sounds import SAMPLE_RATE, SOUNDS, Signal, rain
-from make_demo_sakura import require_espeak, speak
 
 from lmms_audio_tasks.art import ANSWERS, FOLDERS
 from lmms_audio_tasks.errors import AudioTasksError, DataError
@@ -39,7 +39,6 @@ HERE = Path(__file__).resolve().parent
 BANK = HERE / "demo_art_items.json"
 OUT = HERE.parent / "lmms_audio_tasks" / "demo_data" / "art"
 
-SPEED = 155  # words a minute, of speech that does not say otherwise
 LEVEL = -6.0  # dBFS, peak of every part
 PAUSE_S = 0.3  # between the question and what it is about
 GAP_S = 0.15  # between the parts

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 import soundfile
 import soxr
+from _synth import QUIET, require_espeak
 
 from lmms_audio_tasks.errors import AudioTasksError
 
@@ -36,7 +36,6 @@ HERE = Path(__file__).resolve().parent
 PROMPTS = HERE / "demo_c3t_prompts.json"
 OUT = HERE.parent / "lmms_audio_tasks" / "demo_data" / "c3t"
 
-ESPEAK_VERSION = "1.51"  # of the committed audio
 ACCENTS = {"America": "en-us", "Caribbean": "en-029", "England": "en-gb", "Scotland": "en-gb-scotland"}
 AGES = {"twenties": {"pitch": 55, "speed": 175}, "seventies": {"pitch": 25, "speed": 150}}
 GENDERS = {"female": "en+f5", "male": "en+m3"}  # variants of `en-gb` are ignored by espeak-ng 1.51
@@ -44,8 +43,7 @@ ABSENT = ("web_of_lies", 2, "seventies", "male")
 RATE = 16_000
 PEAK = 0.35  # of full scale
 COMPRESSION = 0.984  # of libsndfile's 0 to 1 for Opus: 10 kbit/s
-QUIET = 1e-3  # of full scale; what is below at either end of espeak-ng's output is cut
-MARGIN_S = 0.08  # and so much is left there
+MARGIN_S = 0.08  # left of the silence at either end of espeak-ng's output
 
 Voice = dict[str, Any]
 
@@ -59,18 +57,6 @@ def voices(split: str) -> Iterator[tuple[dict[str, str | None], Voice]]:
     for age, settings in AGES.items():
         for gender, voice in GENDERS.items():
             yield {"accent": "England", "age": age, "gender": gender}, {"voice": voice, **settings}
-
-
-def require_espeak() -> str:
-    """Path of the espeak-ng program.
-
-    Raises:
-        AudioTasksError: it is not installed.
-    """
-    program = shutil.which("espeak-ng")
-    if program is None:
-        raise AudioTasksError("espeak-ng is not installed: the demo speech needs it (apt install espeak-ng)")
-    return program
 
 
 def speak(text: str, voice: Voice) -> np.ndarray:

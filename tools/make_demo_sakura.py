@@ -25,20 +25,16 @@ import argparse
 import csv
 import json
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 import demo_animal_sounds
 import numpy as np
 import soundfile
 import soxr
-from numpy.typing import NDArray
+from _synth import ESPEAK_VERSION, Signal, espeak_version, require_espeak, speak  # noqa: F401 (tests ask here)
 
 from lmms_audio_tasks.errors import AudioTasksError, DataError
 
@@ -46,16 +42,11 @@ HERE = Path(__file__).resolve().parent
 BANK = HERE / "demo_sakura_questions.json"
 OUT = HERE.parent / "lmms_audio_tasks" / "demo_data" / "sakura"
 
-ESPEAK_VERSION = "1.51"  # of the committed audio
 HEADER = ("file", "attribute_label", "single_instruction", "single_answer", "multi_instruction", "multi_answer")
 LETTERS = "abcdefgh"
-SPEED, PITCH, RANGE = 155, 50, "medium"  # of speech that does not say otherwise
-LEVEL = -12.0  # dBFS, peak; the same
+LEVEL = -12.0  # dBFS, peak, of speech that does not say otherwise
 RATE, CHANNELS, BITS = 16_000, 1, 16  # of files whose item does not say otherwise
-QUIET = 1e-3  # of full scale; what is below at either end of espeak-ng's output is cut
-MARGIN_S = 0.1  # and so much is left there
 
-Signal = NDArray[np.float64]
 Item = dict[str, Any]
 
 
@@ -120,55 +111,6 @@ def write_metadata(path: Path, rows: Sequence[Sequence[str]]) -> None:
     """Write a `metadata.csv` as the official ones are: UTF-8 without a mark, CRLF, quotes only where needed."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([HEADER, *rows])
-
-
-# Speech
-
-
-def require_espeak() -> str:
-    """Path of the espeak-ng program.
-
-    Raises:
-        AudioTasksError: it is not installed.
-    """
-    program = shutil.which("espeak-ng")
-    if program is None:
-        raise AudioTasksError("espeak-ng is not installed: the demo speech needs it (apt install espeak-ng)")
-    return program
-
-
-def espeak_version() -> str | None:
-    """Version of the installed espeak-ng, such as "1.51"; None where there is none."""
-    if shutil.which("espeak-ng") is None:
-        return None
-    said = subprocess.run(["espeak-ng", "--version"], capture_output=True, text=True, check=True).stdout
-    return said.partition(":")[2].split()[0]
-
-
-def speak(speech: Item) -> tuple[Signal, int]:
-    """The spoken text, mono, silence at the ends cut, and its sampling rate.
-
-    Raises:
-        AudioTasksError: espeak-ng is missing, or refuses the voice.
-    """
-    text = f'<speak><prosody range="{speech.get("range", RANGE)}">{escape(speech["text"])}</prosody></speak>'
-    program = require_espeak()
-    with tempfile.TemporaryDirectory() as folder:
-        wav = Path(folder) / "speech.wav"
-        command = [program, "-m", "--stdin", "-w", str(wav), "-v", speech["voice"]]
-        command += ["-s", str(speech.get("speed", SPEED)), "-p", str(speech.get("pitch", PITCH))]
-        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
-        if done.returncode != 0 or not wav.exists():
-            raise AudioTasksError(f"espeak-ng cannot say {speech['text']!r} as {speech['voice']}: {done.stderr!r}")
-        signal, rate = soundfile.read(wav)
-    return trim(signal, rate), rate
-
-
-def trim(signal: Signal, rate: int) -> Signal:
-    """The signal without the silence before and after it, but for a short margin."""
-    loud = np.flatnonzero(np.abs(signal) > QUIET)
-    margin = np.zeros(round(MARGIN_S * rate))
-    return np.concatenate([margin, signal[loud[0] : loud[-1] + 1], margin])
 
 
 # Sounds
