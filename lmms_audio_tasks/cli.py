@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_audio_tasks import __version__, export, registry, sources
+from lmms_audio_tasks import __version__, cache_command, export, registry, sources
 from lmms_audio_tasks.errors import AudioTasksError
 from lmms_audio_tasks.judge import commands as judge
 from lmms_audio_tasks.judge.settings import MODE_VARIABLE
 from lmms_audio_tasks.report import commands as report
 
 USAGE_ERROR = 2
-COMMANDS = ("tasks", "check", "score", "export", "judge", "agreement", "report", "leaderboard")
+COMMANDS = ("tasks", "check", "score", "export", "judge", "agreement", "report", "leaderboard", "cache")
 _OURS_HELP = f"""\
 lmms-audio-tasks adds to the options of lmms-eval:
   --audio_data {{hub,demo,DIR}}
@@ -125,6 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_parser(commands)
     judge.add_parser(commands)
     report.add_parser(commands)
+    cache_command.add_parser(commands)
     return parser
 
 
@@ -184,7 +185,7 @@ def _score(arguments: argparse.Namespace) -> int:
     if settings.mode == "rule":
         scored = benchmark.module("predictions").score_file(arguments.predictions, _source(arguments.data))
     elif benchmark.judged:
-        scored = benchmark.module("judging").judge_file(arguments.predictions, settings)
+        scored = benchmark.module("judging").judge_file(arguments.predictions, settings, source=_source(arguments.data))
     else:
         raise AudioTasksError(f"{benchmark.name} is scored by rule, as its authors do; leave --judge out")
     if arguments.judgements is not None:

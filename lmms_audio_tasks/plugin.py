@@ -294,6 +294,14 @@ def _told(error: Exception, requested: list[str]) -> str:
     return f"the evaluation failed: {type(error).__name__}: {error}"
 
 
+def _how_to_judge(task: str) -> str:
+    """What asks for missing verdicts again; an episode's decide how it goes on, so it has to be played again."""
+    info = registry.tasks().get(task)
+    if info is not None and info.output != "generate_until":
+        return "run it again: answers and verdicts that are there are not asked for twice"
+    return "`lmms-audio-tasks judge` asks for them again"
+
+
 def _item_errors(results: dict[str, Any] | None) -> list[str]:
     """One line for each task of ours in which the model failed on some items."""
     lines = []
@@ -305,5 +313,5 @@ def _item_errors(results: dict[str, Any] | None) -> list[str]:
         if isinstance(failed, int) and failed:
             lines.append(f"{task}: the model failed on {failed} items; they are in the samples, not in the accuracy")
         if isinstance(unjudged, int) and unjudged:
-            lines.append(f"{task}: {unjudged} responses are unjudged; `lmms-audio-tasks judge` asks for them again")
+            lines.append(f"{task}: {unjudged} responses are unjudged; {_how_to_judge(task)}")
     return lines

@@ -256,10 +256,10 @@ def test_a_mistyped_name_gets_the_nearest(argv: list[str], expected: str, capsys
 
 def test_a_mistyped_command_gets_the_nearest() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "lmms_audio_tasks.cli", "chekc"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "lmms_audio_tasks.cli", "scoer"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "unknown command 'chekc'; did you mean check?" in done.stderr
+    assert "unknown command 'scoer'; did you mean score?" in done.stderr
 
 
 class Delegating:

@@ -2,6 +2,8 @@
 
 MANIFESTS: tuple[tuple[str, str], ...] = (
     ("chance", "lmms_audio_tasks.models.chance.Chance"),
+    ("replay", "lmms_audio_tasks.models.replay.Replay"),
     ("cascade", "lmms_audio_tasks.models.cascade.Cascade"),
+    ("openai_audio", "lmms_audio_tasks.models.openai_audio.OpenAIAudio"),
 )
 """Name and class path; all are of the host's chat kind."""

@@ -29,7 +29,12 @@ class Keys:
 
     def __init__(self) -> None:
         self._files: dict[str, str] = {}
-        self._asked: Counter[tuple[str, int, int]] = Counter()
+        self._asked: Counter[tuple[Any, ...]] = Counter()
+
+    def repeat(self, *place: Any) -> int:
+        """How often the document at `place` (task, document, round) was asked for before in this run."""
+        self._asked[place] += 1
+        return self._asked[place] - 1
 
     def of(self, item: Item, prompt: Prompt) -> str:
         """SHA-256, in hex.
@@ -38,12 +43,9 @@ class Keys:
             AudioError: a recording is missing or no audio.
             OSError: an image cannot be read.
         """
-        place = (item.task, item.doc_id, item.round)
-        asked = self._asked[place]
-        self._asked[place] += 1
         turns = [[turn.role, *([part.kind, self._content(part)] for part in turn.parts)] for turn in prompt.turns]
-        draw = [*place, _seed()] if is_sampled(item.generation) else []
-        parts = [turns, dict(item.generation), asked, draw]
+        draw = [item.task, item.doc_id, item.round, _seed()] if is_sampled(item.generation) else []
+        parts = [turns, dict(item.generation), item.repeat, draw]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
     def _content(self, part: Part) -> str:

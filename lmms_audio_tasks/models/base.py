@@ -47,6 +47,7 @@ class Item:
             may hold decoded audio.
         doc: reads the document, without its recording where that lies in a column of a table.
         round: 0, or which turn of the model's in a task of several rounds.
+        repeat: 0, or which time the same document is asked for in this run (the host's `--repeats`).
     """
 
     task: str
@@ -56,6 +57,7 @@ class Item:
     read: Callable[[], Prompt]
     doc: Callable[[], Mapping[str, Any]] = dict
     round: int = 0
+    repeat: int = 0
 
     def prompt(self) -> Prompt | Failure:
         """The prompt, or why it cannot be made (its recording is missing, say): a fault of this item alone."""
@@ -98,6 +100,7 @@ class AudioTasksModel(lmms):
         self._device = _device(device, self.accelerator)
         self._resume = flag("resume", resume)
         self._cache = Path(text("cache_dir", cache_dir) or cache_root()).expanduser()
+        self._kept: tuple[Mapping[str, Any], TextStore] | None = None
 
     @classmethod
     def called(cls) -> str:
@@ -142,7 +145,9 @@ class AudioTasksModel(lmms):
         """
         with together("generate", everyone=False):
             columns: dict[tuple[str, str], Any] = {}
-            answers = self._answers([self._item(request, columns) for request in requests], Keys(), self._store())
+            keys = Keys()
+            items = [self._item(request, columns, keys) for request in requests]
+            answers = self._answers(items, keys, self._store())
             return self._responses(requests, answers)
 
     def generate_until_multi_round(self, requests: Sequence[Any]) -> list[list[str]]:
@@ -167,7 +172,7 @@ class AudioTasksModel(lmms):
                 episodes.append(Episode(doc_to_messages, self.task_dict[task][split][doc_id]))
 
             def answer(turn: int, active: Sequence[int]) -> list[str | Failure]:
-                items = [self._item(requests[index], columns, turn, episodes[index]) for index in active]
+                items = [self._item(requests[index], columns, keys, turn, episodes[index]) for index in active]
                 return self._answers(items, keys, store)
 
             play(episodes, answer)
@@ -176,7 +181,12 @@ class AudioTasksModel(lmms):
 
     def _store(self) -> TextStore | None:
         identity = self.identity() if self._resume else None
-        return None if identity is None else TextStore(self._cache / "answers", identity, "prompt")
+        if identity is None:
+            return None
+        # An agentic task calls for one answer at a time; what is kept need not be read for each.
+        if self._kept is None or self._kept[0] != identity:
+            self._kept = identity, TextStore(self._cache / "answers", identity, "prompt")
+        return self._kept[1]
 
     def _answers(self, items: Sequence[Item], keys: Keys, store: TextStore | None) -> list[str | Failure]:
         """One answer or failure for each item, in order, from `store` where it has it."""
@@ -198,7 +208,12 @@ class AudioTasksModel(lmms):
         return [found.get(name, Failure("the model gave no answer")) for name in names]
 
     def _item(
-        self, request: Any, columns: dict[tuple[str, str], Any], turn: int = 0, episode: Episode | None = None
+        self,
+        request: Any,
+        columns: dict[tuple[str, str], Any],
+        keys: Keys,
+        turn: int = 0,
+        episode: Episode | None = None,
     ) -> Item:
         context, doc_to_messages, generation, doc_id, task, split = request.args
         docs = self.task_dict[task][split]
@@ -217,6 +232,7 @@ class AudioTasksModel(lmms):
             read=read,
             doc=lambda: plain[doc_id],
             round=turn,
+            repeat=keys.repeat(task, doc_id, turn),
         )
 
     def _responses(self, requests: Sequence[Any], answers: Sequence[str | Failure]) -> list[str]:

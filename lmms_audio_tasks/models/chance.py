@@ -53,7 +53,8 @@ def _choices(item: Item) -> list[str] | Failure:
     if listed := item.doc().get("choices"):
         return list(listed)
     try:
-        return _offered(item.context)
+        if not item.round:  # the context is what is asked first
+            return _offered(item.context)
     except OptionError:
         pass
     # The messages are the prompt proper, but making them may encode audio.
@@ -61,7 +62,7 @@ def _choices(item: Item) -> list[str] | Failure:
     if isinstance(prompt, Failure):
         return prompt
     try:
-        return _offered(prompt.text)
+        return _offered(prompt.turns[-1].text)
     except OptionError as error:
         return Failure(f"no options in the prompt: {error}")
 

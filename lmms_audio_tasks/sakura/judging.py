@@ -15,6 +15,7 @@ from lmms_audio_tasks.judge.run import Judgement, JudgeOutcome, judge
 from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.judge.verdict import explanation
 from lmms_audio_tasks.sakura.predictions import Scored, ScoredFile, score_file
+from lmms_audio_tasks.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,19 @@ class JudgedPredictions:
         write_judgements(path, JudgementFile(name, settings.temperature, settings.top_p, settings.max_tokens, results))
 
 
-def judge_file(path: Path, settings: JudgeSettings, progress: bool = True) -> JudgedPredictions:
+def judge_file(
+    path: Path, settings: JudgeSettings, progress: bool = True, source: Source | None = None
+) -> JudgedPredictions:
     """Judge an official prediction file according to `settings.mode`.
+
+    Args:
+        source: not needed: such a file holds questions and answers. Taken because every benchmark's is called alike.
 
     Raises:
         DataError: the file does not have the official form.
         AudioTasksError: see `judge.run.judge`.
     """
-    scored = score_file(path)
+    scored = score_file(path, source)
     keys = [key for key, item in scored.items.items() if needs_judge(item.verdict, settings.mode)]
     requests = [
         JudgeRequest(item.instruction, item.label, item.response) for item in map(scored.items.get, keys) if item
