@@ -1,12 +1,16 @@
 """C3T at full scale: is it counted right, how long does it take, how much memory does it need.
 
     python benchmarks/c3t.py score [--prompts 233 698 2470 6977] [--layout parquet jsonl]
+    python benchmarks/c3t.py report [--prompts 233 698 2470 6977]
     python benchmarks/c3t.py memory
 
 `score` draws a system whose fairness is known by construction, writes its prediction file and the data without audio,
 runs `lmms-audio-tasks score c3t` on them in a process of its own, and compares every metric with a plain count in
 nested loops and with the shares that were drawn. 2,470 prompts in 29 accents and 7 ages x 2 genders, one recording
 absent, are the size of the official data: 106,209 spoken answers.
+
+`report` writes the same system's log folder and runs `lmms-audio-tasks report` on it: samples are read, checked, scored
+and reported as Markdown and JSON. Before that it tells how long reading the lines as JSON takes alone.
 
 `memory` writes one task's accent split with recordings of a given size, builds and scores its requests through the host
 in a process of its own, with a model that takes no audio, and prints the peak. The recordings are noise: nothing
@@ -46,7 +50,7 @@ TASKS = (
     ("web_of_lies", ("Yes", "No")),
 )
 ACCENTS = tuple(f"accent {number:02}" for number in range(29))
-AGES = tuple(f"{decade}s" for decade in ("teen", "twen", "thir", "for", "fif", "six", "seven"))
+AGES = ("teens", "twenties", "thirties", "forties", "fifties", "sixties", "seventies")
 GENDERS = ("female", "male")
 KINDS = {"fair right": 0.2, "fair wrong": 0.35, "dialect": 0.15, "age": 0.1, "gender": 0.1, "all": 0.1}
 """What is drawn for a prompt, and how often: which characteristic turns its outcome."""
@@ -257,6 +261,77 @@ def write_predictions(path: Path, prompts: Iterable[Prompt]) -> int:
     return sum('"sample_id"' in line for line in lines)
 
 
+# --- logs ---
+
+
+def documents(prompts: Iterable[Prompt], kind: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """The documents that the tasks of one kind ask, and what the system answers to each."""
+    for prompt in prompts:
+        voices: dict[Voice, bool | None] = {
+            **(prompt.accents if kind == "accent" else prompt.voices if kind == "age_gender" else {(): prompt.text})
+        }
+        wrong = next((option for option in prompt.options if option != prompt.answer), "0")
+        for voice, right in voices.items():
+            if right is None:
+                continue
+            name = prompt.instance_id if kind == "text" else sample_id(prompt, kind, voice)
+            text = f"Prompt {prompt.instance_id} of {prompt.task}. " + "It goes on for a while. " * 12
+            doc = {
+                "item_id": f"{prompt.task}/{kind}/{name}",
+                "task": f"c3t_{prompt.task}_{kind}",
+                "task_name": prompt.task,
+                "split": kind,
+                "modality": "text" if kind == "text" else "audio",
+                "instance_id": prompt.instance_id,
+                "sample_id": "" if kind == "text" else name,
+                "accent": voice[0] if kind == "accent" else "",
+                "age": voice[0] if kind == "age_gender" else "",
+                "gender": voice[1] if kind == "age_gender" else "",
+                "variants": len(voices),
+                "text_prompt": text,
+                "prompt": text if kind == "text" else "",
+                "answers": [prompt.answer],
+                "options": list(prompt.options),
+                "source": "/data",
+                "demo": False,
+            }
+            yield doc, f"I think the answer is {prompt.answer if right else wrong}."
+
+
+def write_logs(folder: Path, prompts: list[Prompt], date: str = "20260101_120000") -> int:
+    """What `lmms_eval --output_path FOLDER --log_samples` leaves of the system; returns the spoken samples."""
+    from lmms_audio_tasks.c3t.utils import process_results
+
+    folder.mkdir(parents=True, exist_ok=True)
+    spoken, tasks = 0, []
+    for kind in ("accent", "age_gender", "text"):
+        for task in dict.fromkeys(prompt.task for prompt in prompts):
+            tasks.append(f"c3t_{task}_{kind}")
+            own = [prompt for prompt in prompts if prompt.task == task]
+            with (folder / f"{date}_samples_{tasks[-1]}.jsonl").open("w", encoding="utf-8") as lines:
+                for number, (doc, response) in enumerate(documents(own, kind)):
+                    head = {"doc_id": number, "target": doc["answers"][0], "filtered_resps": response}
+                    told = {
+                        **head,
+                        "token_counts": [None],
+                        "doc_hash": "74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8",
+                    }
+                    sample = {**told, **process_results(doc, [response]), "input": doc["prompt"]}
+                    lines.write(json.dumps(sample, ensure_ascii=False) + "\n")
+                    spoken += kind != "text"
+    metadata = {"version": 1, "plugin_version": "0.1.0", "host_version": "0.7.3"}
+    settings = {"generation_kwargs": {"max_new_tokens": 512, "do_sample": False}, "metadata": metadata}
+    results = {
+        "results": {},
+        "configs": {task: {"task": task, **settings} for task in tasks},
+        "versions": dict.fromkeys(tasks, 1),
+        "config": {"model": "simulated", "model_args": "", "limit": None, "random_seed": 0},
+        "date": date,
+    }
+    (folder / f"{date}_results.json").write_text(json.dumps(results), encoding="utf-8")
+    return spoken
+
+
 # --- measuring ---
 
 
@@ -320,6 +395,35 @@ def score(sizes: list[int], layouts: list[str]) -> None:
                 print(f"{layout:8} {size:7} {spoken:8} {numbers}  yes", flush=True)
 
 
+def report(sizes: list[int]) -> None:
+    program = str(Path(sys.executable).parent / "lmms-audio-tasks")
+    print("prompts   spoken  log MB  JSON alone s  wall s   CPU s  peak MB  metrics equal the plain count")
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            log, files = Path(folder) / "log", [Path(folder) / f"report.{form}" for form in ("md", "json")]
+            prompts = simulate(size)
+            spoken = write_logs(log, prompts)
+            weight = sum(path.stat().st_size for path in log.iterdir()) / 1e6
+            outputs = [word for path in files for word in ("-o", str(path))]
+            command = [program, "report", str(log), "--benchmark", "c3t", "--published", *outputs]
+            cost = sorted(measured(command, Path(folder) / "out.txt") for _ in range(5))[2]
+            floor = sorted(_json_alone(log) for _ in range(5))[2]
+            tables = {table["name"]: table["rows"] for table in json.loads(files[1].read_text())["tables"]}
+            own = [row for name in ("table1", "table1_by_task") for row in tables[name] if row["origin"] == "run"]
+            check_rows(own, prompts)
+            numbers = f"{floor:13.2f} {cost.wall:7.2f} {cost.cpu:7.2f} {cost.peak:8.0f}"
+            print(f"{size:7} {spoken:8} {weight:7.0f} {numbers}  yes", flush=True)
+
+
+def _json_alone(log: Path) -> float:
+    start = time.perf_counter()
+    for path in log.glob("*.jsonl"):
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                json.loads(line)
+    return time.perf_counter() - start
+
+
 MEMORY_CASES = ((25, 0.05), (250, 0.05), (25, 0.5), (25, 1.2), (75, 1.2))
 """Prompts and MiB a recording; 1.2 MiB is the mean of the official data, 126 GB over 106,209 recordings."""
 
@@ -380,12 +484,15 @@ def _watch(peak: list[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("score", "memory", "host"))
+    parser.add_argument("what", choices=("score", "report", "memory", "host"))
     parser.add_argument("--prompts", type=int, nargs="+")
     parser.add_argument("--layout", nargs="+", choices=("parquet", "jsonl"), default=["parquet", "jsonl"])
     options = parser.parse_args()
+    sizes = options.prompts or [233, 698, 2470, 6977]
     if options.what == "score":
-        score(options.prompts or [233, 698, 2470, 6977], options.layout)
+        score(sizes, options.layout)
+    elif options.what == "report":
+        report(sizes)
     elif options.what == "memory":
         memory()
     else:

@@ -12,6 +12,32 @@ from lmms_audio_tasks.records import Record, Verdict, is_error
 
 logger = logging.getLogger(__name__)
 
+
+class Proportion(float):
+    """A share that remembers its counts, so that a group can pool its tasks exactly, also where items failed."""
+
+    hits: int
+    total: int
+
+    def __new__(cls, hits: int, total: int) -> Proportion:
+        """`hits` of `total`, which is at least 1."""
+        proportion = super().__new__(cls, hits / total)
+        proportion.hits, proportion.total = hits, total
+        return proportion
+
+    def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
+        """What a copy is made of."""
+        return self.hits, self.total
+
+
+def pooled(values: Sequence[Proportion | None], sizes: Sequence[int], weight_by_size: bool = True) -> Proportion | None:
+    """A group's share over all items of its tasks together, in [0, 1]; None if a task has none, or there is no task."""
+    found = [value for value in values if value is not None]
+    if not found or len(found) < len(values):
+        return None
+    return Proportion(sum(value.hits for value in found), sum(value.total for value in found))
+
+
 COUNTED: tuple[Verdict, ...] = ("none", "several", "undecided", "unjudged", "error")
 """The verdicts that stand beside accuracy in the host's table, as counts."""
 

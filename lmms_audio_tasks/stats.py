@@ -162,19 +162,33 @@ def cluster_interval(values: Sequence[bool | int], clusters: Sequence[Hashable],
         raise ValueError(f"expected one cluster a value; found {len(values)} values, {len(clusters)} clusters")
     if any(value not in (0, 1) for value in values):
         raise ValueError("expected values of 0 or 1")
-    z, n = _z(level), len(values)
-    mean = sum(values) / n if n else None
-    residuals: defaultdict[Hashable, float] = defaultdict(float)
+    counts: defaultdict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
     for value, cluster in zip(values, clusters, strict=True):
-        residuals[cluster] += value - (mean or 0.0)
-    groups = len(residuals)
+        count = counts[cluster]
+        count[0] += value
+        count[1] += 1
+    return cluster_counts(list(counts.values()), level)
+
+
+def cluster_counts(counts: Sequence[Sequence[int]], level: float = 0.95) -> ClusterMean:
+    """The same from each cluster's (k, n); clusters with n = 0 are left out.
+
+    Raises:
+        ValueError: a count out of range, or a level not in (0, 1).
+    """
+    if any(not 0 <= k <= n for k, n in counts):
+        raise ValueError("expected 0 <= k <= n in each cluster")
+    z, kept = _z(level), [(k, n) for k, n in counts if n]
+    groups, total = len(kept), sum(n for _, n in kept)
+    mean = sum(k for k, _ in kept) / total if total else None
     if mean is None or groups < 2:
-        return ClusterMean(mean, None, n, groups, Interval(0.0, 1.0))
+        return ClusterMean(mean, None, total, groups, Interval(0.0, 1.0))
     if mean in (0, 1):
-        return ClusterMean(mean, 0.0, n, groups, _wilson(mean, _by_t(groups, n, groups, level), z))
-    se = math.sqrt(groups / (groups - 1) * sum(total * total for total in residuals.values())) / n
-    effect = max(1.0, se**2 * (n - 1) / (mean * (1 - mean)))
-    return ClusterMean(mean, se, n, groups, _wilson(mean, _by_t(n / effect, n, groups, level), z))
+        return ClusterMean(mean, 0.0, total, groups, _wilson(mean, _by_t(groups, total, groups, level), z))
+    residuals = sum((k - n * mean) ** 2 for k, n in kept)
+    se = math.sqrt(groups / (groups - 1) * residuals) / total
+    effect = max(1.0, se**2 * (total - 1) / (mean * (1 - mean)))
+    return ClusterMean(mean, se, total, groups, _wilson(mean, _by_t(total / effect, total, groups, level), z))
 
 
 def macro_average(groups: Sequence[tuple[int, int]], level: float = 0.95) -> MacroAverage:
@@ -194,10 +208,25 @@ def macro_average(groups: Sequence[tuple[int, int]], level: float = 0.95) -> Mac
     count = len(limits)
     if not count:
         return MacroAverage(None, Interval(0.0, 1.0), 0, len(groups))
-    mean = math.fsum(p for p, _ in limits) / count
-    down = math.sqrt(math.fsum((p - limit.low) ** 2 for p, limit in limits)) / count
-    up = math.sqrt(math.fsum((limit.high - p) ** 2 for p, limit in limits)) / count
-    return MacroAverage(mean, _within(mean - down, mean + up, 0.0), count, len(groups) - count)
+    mean, interval = mean_interval(limits, floor=0.0)
+    return MacroAverage(mean, interval, count, len(groups) - count)
+
+
+def mean_interval(estimates: Sequence[tuple[float, Interval]], floor: float = -1.0) -> tuple[float, Interval]:
+    """The plain mean of independent estimates in [floor, 1] and its interval, from their own intervals.
+
+    The rule of `macro_average`, which is for proportions; paired differences lie in [-1, 1].
+
+    Raises:
+        ValueError: no estimate.
+    """
+    count = len(estimates)
+    if not count:
+        raise ValueError("expected at least one estimate")
+    mean = math.fsum(estimate for estimate, _ in estimates) / count
+    down = math.sqrt(math.fsum((estimate - limits.low) ** 2 for estimate, limits in estimates)) / count
+    up = math.sqrt(math.fsum((limits.high - estimate) ** 2 for estimate, limits in estimates)) / count
+    return mean, _within(mean - down, mean + up, floor)
 
 
 def conditional(
@@ -249,9 +278,13 @@ def paired_difference(a: Sequence[bool], b: Sequence[bool], level: float = 0.95)
     if len(a) != len(b):
         raise ValueError(f"expected results on the same items; found {len(a)} and {len(b)}")
     counts = Counter((bool(x), bool(y)) for x, y in zip(a, b, strict=True))
-    both, only_a = counts[True, True], counts[True, False]
-    only_b, neither = counts[False, True], counts[False, False]
-    n, p_value = len(a), mcnemar_exact(only_a, only_b)
+    pairs = counts[True, True], counts[True, False], counts[False, True], counts[False, False]
+    return paired_counts(*pairs, level=level)
+
+
+def paired_counts(both: int, only_a: int, only_b: int, neither: int, level: float = 0.95) -> PairedDifference:
+    """The same from the four counts, as where the items of several tasks are taken together."""
+    n, p_value = both + only_a + only_b + neither, mcnemar_exact(only_a, only_b)
     first, second = wilson(both + only_a, n, level), wilson(both + only_b, n, level)
     if not n:
         return PairedDifference(0, 0, 0, 0, 0, None, Interval(-1.0, 1.0), p_value)

@@ -11,9 +11,9 @@ import pytest
 
 from lmms_audio_tasks.art import utils
 from lmms_audio_tasks.art.data import INSTRUCTION
-from lmms_audio_tasks.art.utils import Share
 from lmms_audio_tasks.models.chance import Chance
 from lmms_audio_tasks.records import error_response
+from lmms_audio_tasks.scoring import Proportion
 
 DOC = {
     "item_id": "a_1",
@@ -82,14 +82,14 @@ def test_aggregations_by_hand(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_a_group_pools_its_items() -> None:
     # 1 of 2, 9 of 10 and, after a failure, 3 of 9 scored items: 13 of 21, where the mean of the three is another.
-    shares = [Share(1, 2), Share(9, 10), Share(3, 9)]
+    shares = [Proportion(1, 2), Proportion(9, 10), Proportion(3, 9)]
     assert utils.pooled(shares, [2, 10, 10]) == pytest.approx(13 / 21)
-    assert utils.pooled([Share(1, 2), None], [2, 5]) is None
+    assert utils.pooled([Proportion(1, 2), None], [2, 5]) is None
     assert utils.pooled([], []) is None
 
 
 def test_a_share_is_a_number_and_survives_a_copy() -> None:
-    share = Share(3, 4)
+    share = Proportion(3, 4)
     assert share == 0.75 and json.dumps({"a": share}) == '{"a": 0.75}' and f"{share:.4f}" == "0.7500"
     for same in (copy.deepcopy(share), pickle.loads(pickle.dumps(share))):
         assert (same, same.hits, same.total) == (0.75, 3, 4)

@@ -14,11 +14,13 @@ import pytest
 
 from lmms_audio_tasks import registry
 from lmms_audio_tasks.c3t import KINDS, SPECS
+from lmms_audio_tasks.c3t.fairness import METRICS
 from lmms_audio_tasks.c3t.outcomes import Outcomes, of_record, whole_prompts
 from lmms_audio_tasks.c3t.tables import tables
 from lmms_audio_tasks.cli import main
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models import demo
+from lmms_audio_tasks.report.build import build
 
 pytestmark = pytest.mark.e2e
 BIN = Path(sys.executable).parent
@@ -91,9 +93,17 @@ def test_logs_and_prediction_file_give_the_same_tables(
         return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
     assert joined["rows"] and all(ordered(scored[name]) == ordered(joined[name]) for name in joined)
+    # The report joins the same logs.
+    tables_told = [table for table in build([on_demo[0]], "c3t").tables if table.name.startswith("table1")]
+    told = [row for table in tables_told for row in table.rows]
+    by_keys = {(row.keys["task"], row.keys["constraint"]): row for row in told}
+    assert len(by_keys) == len(joined["rows"])
+    for expected in joined["rows"]:
+        row = by_keys[expected["task"], expected["constraint"]]
+        assert {name: row.get(name) for name in METRICS} == {name: expected[name] for name in METRICS}
     # One prompt lacks a voice in the data.
-    (row,) = (row for row in scored["rows"] if row["task"] == "all" and row["constraint"] == "none")
-    assert (row["prompts"], row["incomplete"]) == (22, 1)
+    (whole_row,) = (row for row in scored["rows"] if row["task"] == "all" and row["constraint"] == "none")
+    assert (whole_row["prompts"], whole_row["incomplete"]) == (22, 1)
 
 
 def test_a_limit_leaves_out_the_prompt_that_it_cut_apart(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from c3t_data import make, rows, snapshot
 
 from lmms_audio_tasks import audio, plugin, registry, sources
 from lmms_audio_tasks.c3t import KINDS, SPECS, SPLITS, TASK_NAMES, utils
-from lmms_audio_tasks.c3t.fairness import Share
 from lmms_audio_tasks.models.chance import Chance
 from lmms_audio_tasks.records import error_response
+from lmms_audio_tasks.scoring import Proportion
 
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
 SHIPPED = sources.DEMO_ROOT / "c3t"
@@ -202,7 +202,7 @@ def test_dialect_fairness_by_hand(caplog: pytest.LogCaptureFixture) -> None:
     assert utils.dialect_fairness([value["dialect_fairness"] for value in values]) == pytest.approx(2 / 3)
     assert "snarks: 1 prompt was not asked in all voices; left out of fairness_dialect" in caplog.text
     accuracy = utils.accuracy([value["accuracy"] for value in values])
-    assert accuracy is not None and accuracy.share == Share(4, 6)
+    assert accuracy is not None and (accuracy.hits, accuracy.total) == (4, 6)
     assert "1 of 7 items failed" in caplog.text
     assert utils.dialect_fairness([]) is None
     assert utils.dialect_fairness([values[4]["dialect_fairness"]]) is None
@@ -223,10 +223,10 @@ def test_text_tasks_have_no_fairness() -> None:
 
 
 def test_pooled_over_all_items() -> None:
-    some, more = utils.Proportion(Share(1, 2)), utils.Proportion(Share(8, 8))
+    some, more = Proportion(1, 2), Proportion(8, 8)
     together = utils.pooled([some, more], [0, 0])
-    assert together == pytest.approx(0.9) and together is not None and together.share == Share(9, 10)
-    assert copy.deepcopy(together).share == Share(9, 10)
+    assert together == pytest.approx(0.9) and together is not None and (together.hits, together.total) == (9, 10)
+    assert copy.deepcopy(together).total == 10
     assert utils.pooled([some, None], [0, 0]) is None
     assert utils.pooled([], []) is None
 

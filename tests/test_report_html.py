@@ -16,7 +16,7 @@ import pytest
 from report_logs import everywhere, known, right, write_run
 
 from lmms_audio_tasks import cli
-from lmms_audio_tasks.report import plots, render_html
+from lmms_audio_tasks.report import drawing, plots, render_html
 from lmms_audio_tasks.report.build import Options, build
 from lmms_audio_tasks.report.document import Report
 from lmms_audio_tasks.sakura import SPECS, TaskSpec
@@ -197,7 +197,7 @@ def test_many_systems_in_one_place_are_drawn(tmp_path: Path) -> None:
     points = [plots.Point(f"system {n}", 100.0 * (n % 2), 100.0, n, (0.0, 0.0, 0.0, 0.0)) for n in range(60)]
     svg = plots.scatter(points, "x", "y")
     assert svg.startswith("<svg ") and svg.endswith("</svg>")
-    looks = {plots._look(number) for number in range(49)}
+    looks = {drawing.look(number) for number in range(49)}
     assert len(looks) == 49
 
 

@@ -13,13 +13,11 @@ from report_logs import documents, edit_samples, everywhere, known, right, write
 from lmms_audio_tasks import sources
 from lmms_audio_tasks.models.chance import draw
 from lmms_audio_tasks.options import parse_options
-from lmms_audio_tasks.report import compare
 from lmms_audio_tasks.report.build import Options, build
 from lmms_audio_tasks.report.document import Report, Row, lines
 from lmms_audio_tasks.report.tables import accuracy, average
 from lmms_audio_tasks.sakura import SPECS, TRACKS, TaskSpec
 from lmms_audio_tasks.sakura.data import local_dataset
-from lmms_audio_tasks.stats import Interval
 
 PUBLISHED = Path(__file__).parents[1] / "lmms_audio_tasks" / "report" / "published"
 SCRIPT = {
@@ -293,13 +291,6 @@ def test_the_paper_interval_takes_500_items_whatever_n_is(correct: int, n: int, 
     values = accuracy(correct, n, "paper")
     assert values["half_width"] == pytest.approx(half, abs=0.001)
     assert average([(correct, n)], "paper")["half_width"] == values["half_width"]
-
-
-def test_mean_interval_of_one_track_is_its_own() -> None:
-    assert compare.mean_interval([(0.25, Interval(-0.5, 0.75))]) == pytest.approx((0.25, -0.5, 0.75))
-    # Two of the same: the distances to the limits shrink by sqrt(2).
-    two = compare.mean_interval([(0.25, Interval(-0.5, 0.75))] * 2)
-    assert two == pytest.approx((0.25, 0.25 - 0.75 / 2**0.5, 0.25 + 0.5 / 2**0.5))
 
 
 def _mixed(spec: TaskSpec, number: int, doc: Mapping[str, Any]) -> str:

@@ -233,6 +233,32 @@ def test_macro_average_of_one_group_is_wilson() -> None:
     assert found.interval == pytest.approx(stats.wilson(15, 148))
 
 
+def test_cluster_counts_are_the_cluster_interval() -> None:
+    values, clusters = [1, 1, 0, 1, 0, 0, 1], ["a", "a", "a", "b", "b", "c", "d"]
+    assert stats.cluster_counts([(2, 3), (1, 2), (0, 1), (1, 1), (0, 0)]) == stats.cluster_interval(values, clusters)
+    assert stats.cluster_counts([]) == stats.cluster_interval([], [])
+    with pytest.raises(ValueError, match="in each cluster"):
+        stats.cluster_counts([(2, 1)])
+
+
+def test_mean_interval_by_hand() -> None:
+    limits = Interval(-0.5, 0.75)
+    mean, interval = stats.mean_interval([(0.25, limits)])
+    assert (mean, *interval) == pytest.approx((0.25, -0.5, 0.75))
+    # Two of the same: the distances to the limits shrink by sqrt(2).
+    mean, interval = stats.mean_interval([(0.25, limits)] * 2)
+    assert (mean, *interval) == pytest.approx((0.25, 0.25 - 0.75 / 2**0.5, 0.25 + 0.5 / 2**0.5))
+    assert stats.mean_interval([(0.25, limits)], floor=0.0)[1].low == 0.0
+    with pytest.raises(ValueError, match="at least one"):
+        stats.mean_interval([])
+
+
+def test_paired_counts_are_the_paired_difference() -> None:
+    first, second = [True] * 7 + [False] * 3, [True] * 2 + [False] * 6 + [True] * 2
+    assert stats.paired_counts(2, 5, 2, 1) == stats.paired_difference(first, second)
+    assert stats.paired_counts(0, 0, 0, 0) == stats.paired_difference([], [])
+
+
 def test_macro_average_weighs_groups_alike() -> None:
     assert stats.macro_average([(1, 2), (100, 400)]).mean == 0.375
 

@@ -8,6 +8,7 @@ from typing import Any
 from lmms_audio_tasks import prompts, scoring
 from lmms_audio_tasks.art.answers import judge
 from lmms_audio_tasks.records import Record
+from lmms_audio_tasks.scoring import Proportion
 
 Doc = Mapping[str, Any]
 """One document: what `lmms_audio_tasks.art.data` builds."""
@@ -79,30 +80,13 @@ def _score(scored: bool, hit: bool) -> dict[str, int]:
     return {"score": int(hit)} if scored else {}
 
 
-class Share(float):
-    """A proportion that remembers its counts, so that a group can pool its tasks exactly, also where items failed."""
-
-    hits: int
-    total: int
-
-    def __new__(cls, hits: int, total: int) -> Share:
-        """`hits` of `total`, which is at least 1."""
-        share = super().__new__(cls, hits / total)
-        share.hits, share.total = hits, total
-        return share
-
-    def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
-        """What a copy is made of."""
-        return self.hits, self.total
-
-
-def share(values: Sequence[Mapping[str, Any]]) -> Share | None:
+def share(values: Sequence[Mapping[str, Any]]) -> Proportion | None:
     """Mean of `score` over the items that the model answered, in [0, 1]; None where it answered none."""
     scores = [value["score"] for value in values if "score" in value]
-    return Share(sum(scores), len(scores)) if scores else None
+    return Proportion(sum(scores), len(scores)) if scores else None
 
 
-def exact_match(records: Sequence[Mapping[str, Any]]) -> Share | None:
+def exact_match(records: Sequence[Mapping[str, Any]]) -> Proportion | None:
     """Share of responses that are right by the official rule, in [0, 1]; None where the model gave none.
 
     Failed items are left out and warned about, as are empty responses, which count as wrong.
@@ -111,12 +95,8 @@ def exact_match(records: Sequence[Mapping[str, Any]]) -> Share | None:
     return share(records)
 
 
-def pooled(shares: Sequence[Share | None], sizes: Sequence[int], weight_by_size: bool = True) -> Share | None:
-    """Share over all items of a group's tasks together, as the official overall accuracy; None if a task has none."""
-    found = [share for share in shares if share is not None]
-    if not found or len(found) < len(shares):
-        return None
-    return Share(sum(share.hits for share in found), sum(share.total for share in found))
+pooled = scoring.pooled
+"""Over all items of a group's tasks together, as the official overall accuracy."""
 
 
 def failed(flags: Sequence[Mapping[str, bool]]) -> int:

@@ -27,6 +27,8 @@ SPLITS = ("accent", "age_gender")
 KINDS = (*SPLITS, "text")
 PAPER = "Preservation of Language Understanding Capabilities in Speech-aware Large Language Models"
 HUB_ID = "amu-cai/C3T"
+CUSTOM = "custom"
+"""Stands for all tasks in a folder that are not among the eleven, such as `lmms-audio-tasks synthesize` makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class TaskSpec:
         return self.kind == "text"
 
     @property
+    def custom(self) -> bool:
+        """Whether it asks the folder's tasks that are not among the eleven, all of them; the hub has none."""
+        return self.task_name == CUSTOM
+
+    @property
     def hub_config(self) -> str:
         """The configuration's name on the hub, e.g. `causal-judgement`."""
         return self.task_name.replace("_", "-")
@@ -54,15 +61,23 @@ def _specs() -> dict[str, TaskSpec]:
 
 
 SPECS = _specs()
+"""The benchmark's own tasks."""
+CUSTOM_SPECS = {f"c3t_{CUSTOM}_{kind}": TaskSpec(f"c3t_{CUSTOM}_{kind}", CUSTOM, kind) for kind in KINDS}
+"""The same three kinds for tasks of the user's own; not part of the group `c3t`."""
+ALL_SPECS = {**SPECS, **CUSTOM_SPECS}
 
 BENCHMARK = Benchmark(
     name="c3t",
     title="the same prompts spoken by many voices, and in writing",
     # How the 2,470 prompts are spread over the eleven tasks is not published.
-    tasks=tuple(TaskInfo(spec.name, "c3t", None, "generate_until", HUB_ID, PAPER) for spec in SPECS.values()),
+    tasks=tuple(
+        TaskInfo(spec.name, "c3t", None, "generate_until", "a folder" if spec.custom else HUB_ID, PAPER)
+        for spec in ALL_SPECS.values()
+    ),
     groups={
         "c3t": tuple(f"c3t_{kind}" for kind in KINDS),
         **{f"c3t_{kind}": tuple(spec.name for spec in SPECS.values() if spec.kind == kind) for kind in KINDS},
+        f"c3t_{CUSTOM}": tuple(CUSTOM_SPECS),
     },
 )
 
@@ -76,3 +91,8 @@ def task_named(name: str) -> str | None:
     """
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
     return next((task for task in TASK_NAMES if plain == task or plain.endswith(f"_{task}")), None)
+
+
+def table_of(name: str) -> str:
+    """Whose rows those of the task `name` are: one of the eleven, or `CUSTOM`."""
+    return task_named(name) or CUSTOM

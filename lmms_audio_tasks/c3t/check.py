@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lmms_audio_tasks import audio, sources
-from lmms_audio_tasks.c3t import SPLITS, TASK_NAMES, layout, task_named
+from lmms_audio_tasks.c3t import SPLITS, layout, table_of
 from lmms_audio_tasks.c3t.data import natural, row_set_faults
 from lmms_audio_tasks.c3t.rows import COLUMNS, Row, json_lines, read_columns
 from lmms_audio_tasks.errors import DataError
@@ -105,12 +105,13 @@ def check(source: sources.Source) -> Report:
         DataError: the folder is missing, or has no file of C3T. A split that is missing is a fault in the report.
     """
     folder = source.folder("c3t")
-    tables = layout.tables(folder)
+    tasks = layout.expected(folder)
+    tables = layout.tables(folder, tasks)
     if not tables:
-        layout.find(folder, TASK_NAMES[0], SPLITS[0])  # raises, and says what is there instead
+        layout.find(folder, tasks[0], SPLITS[0])  # raises, and says what is there instead
     figures: list[SplitFigures] = []
     rows: list[Row] = []
-    faults = list(_missing_splits(folder, tables))
+    faults = list(_missing_splits(folder, tasks, tables))
     for table in tables:
         read = table.read(recordings=True)
         decoded = list(_decoded(table, read.rows))
@@ -124,9 +125,9 @@ def check(source: sources.Source) -> Report:
     return Report(source.label, source.demo, tuple(figures), prompts, tuple(_absent(rows)), tuple(faults))
 
 
-def _missing_splits(folder: Path, tables: Iterable[layout.Table]) -> Iterator[DataError]:
+def _missing_splits(folder: Path, tasks: Iterable[str], tables: Iterable[layout.Table]) -> Iterator[DataError]:
     there = {(table.task, table.split) for table in tables}
-    for task in TASK_NAMES:
+    for task in tasks:
         for split in SPLITS:
             if (task, split) not in there:
                 yield DataError(folder, f"{task}/{split}.jsonl, or parquet files of that split", "no such file")
@@ -170,7 +171,7 @@ def _answer_faults(rows: Iterable[Row]) -> Iterator[DataError]:
 
 def _absent(rows: Sequence[Row]) -> Iterator[Absent]:
     """The cells that are missing from the full grid of prompts and of all voices that the rows have."""
-    instances = sorted({row.instance for row in rows}, key=lambda key: (TASK_NAMES.index(key[0]), natural(key[1])))
+    instances = sorted({row.instance for row in rows}, key=lambda key: (key[0], natural(key[1])))
     for split in SPLITS:
         there = {(row.instance, row.voice) for row in rows if row.split == split}
         voices = sorted({voice for _, voice in there})
@@ -213,7 +214,7 @@ def _in_parquet(path: Path, task: str) -> Iterator[tuple[int, Any]]:
         for batch in file.iter_batches(batch_size=_BATCH, columns=["task_name", "audio"]):
             for name, recording in zip(batch.column("task_name"), batch.column("audio"), strict=True):
                 number += 1
-                if task_named(str(name)) == task:
+                if table_of(str(name)) == task:
                     yield number, recording.as_py() or {}
 
 

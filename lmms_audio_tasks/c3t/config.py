@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks import sources, yaml_values
-from lmms_audio_tasks.c3t import HUB_ID, SPECS, TaskSpec, data, layout, utils
+from lmms_audio_tasks.c3t import ALL_SPECS, HUB_ID, TaskSpec, data, layout, utils
 
 VERSION = 1
 """Raised whenever a prompt or a scoring rule changes."""
@@ -25,6 +25,8 @@ def _dataset_path(spec: TaskSpec) -> str:
         return "text"
     source = sources.current()
     if source.kind == "hub":
+        if spec.custom:
+            raise data.hub_has_none(spec)
         return HUB_ID
     return "parquet" if _table(source, spec).parquet else "text"
 
@@ -59,7 +61,7 @@ def _metadata(spec: TaskSpec) -> dict[str, Any]:
 
 def build(dataset: Any, task: str) -> Any:
     """The host's `process_docs`: the documents of `task`, from what the host loaded or from the local folder."""
-    source, spec = sources.current(), SPECS[task]
+    source, spec = sources.current(), ALL_SPECS[task]
     if source.kind == "hub":
         if spec.text:
             return data.hub_text_dataset(spec, source.revision)
@@ -78,4 +80,4 @@ _KEYS: dict[str, Callable[[TaskSpec], Any]] = {
 }
 
 
-__getattr__ = yaml_values.resolver(__name__, SPECS, _KEYS)
+__getattr__ = yaml_values.resolver(__name__, ALL_SPECS, _KEYS)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_audio_tasks import sources
-from lmms_audio_tasks.c3t import HUB_ID, SPECS, SPLITS, TaskSpec, layout, task_named
+from lmms_audio_tasks.c3t import ALL_SPECS, CUSTOM, HUB_ID, SPLITS, TaskSpec, layout, table_of
 from lmms_audio_tasks.c3t.rows import TASK_COLUMNS, USED, Row, RowReader, in_rows, table_columns
 from lmms_audio_tasks.errors import AudioTasksError, DataError
 
@@ -40,14 +40,22 @@ def instance_limit() -> int | None:
 
 
 def validate(task: str) -> None:
-    """Raise `DataError` where the source in force cannot serve `task`; the hub is left to the host.
+    """Raise `AudioTasksError` where the source in force cannot serve `task`; the hub is left to the host.
 
     Everything is checked save that recordings decode, which `lmms-audio-tasks check c3t` does.
     """
     instance_limit()
     source = sources.current()
+    spec = ALL_SPECS[task]
     if source.kind != "hub":
-        load_rows(source, SPECS[task])
+        load_rows(source, spec)
+    elif spec.custom:
+        raise hub_has_none(spec)
+
+
+def hub_has_none(spec: TaskSpec) -> AudioTasksError:
+    """The error for a task of the user's own that is asked without the folder it lies in."""
+    return AudioTasksError(f"{spec.name} asks tasks of your own: say where they are with --audio_data DIR")
 
 
 def load_rows(source: sources.Source, spec: TaskSpec) -> list[Row]:
@@ -124,10 +132,17 @@ def natural(name: str) -> tuple[Any, ...]:
 def _chosen(rows: Iterable[Row], spec: TaskSpec) -> list[Row]:
     """The rows in the order they are asked: the first instances, all voices of each together; in text each once."""
     rows = list({row.instance: row for row in reversed(list(rows))}.values()) if spec.text else list(rows)
-    instances = sorted({row.instance_id for row in rows}, key=natural)
-    place = {instance: number for number, instance in enumerate(instances[: instance_limit()])}
-    kept = [row for row in rows if row.instance_id in place]
-    return sorted(kept, key=lambda row: (place[row.instance_id], row.accent, row.age, row.gender, row.sample_id))
+    by_task: dict[str, set[str]] = {}
+    for row in rows:
+        by_task.setdefault(row.task, set()).add(row.instance_id)
+    asked = [
+        (task, instance)
+        for task, instances in sorted(by_task.items())
+        for instance in sorted(instances, key=natural)[: instance_limit()]
+    ]
+    place = {instance: number for number, instance in enumerate(asked)}
+    kept = [row for row in rows if row.instance in place]
+    return sorted(kept, key=lambda row: (place[row.instance], row.accent, row.age, row.gender, row.sample_id))
 
 
 def local_dataset(source: sources.Source, spec: TaskSpec) -> Dataset:
@@ -171,9 +186,9 @@ def table_dataset(dataset: Dataset, spec: TaskSpec, label: str, demo: bool = Fal
 
 def _sound_rows(all_fields: Iterable[Mapping[str, Any]], spec: TaskSpec, label: str) -> list[Row]:
     """The rows of the task; raises the first fault."""
-    reader, rows = RowReader(spec.kind), []
+    reader, rows = RowReader(spec.kind, spec.task_name), []
     for number, fields in enumerate(all_fields, start=1):
-        if task_named(str(fields["task_name"])) not in (spec.task_name, None):
+        if table_of(str(fields["task_name"])) not in (spec.task_name, CUSTOM):
             continue
         found = reader.read(label, number, fields)
         if isinstance(found, list):
@@ -224,12 +239,15 @@ def _columns(
 ) -> dict[str, list[Any]]:
     """The documents of `rows` by columns; `of` are the rows of the whole task where `rows` is not that."""
     whole = rows if of is None else of
-    variants = Counter(row.instance_id for row in whole)
-    answers = sorted({answer for row in whole for answer in row.answers}, key=natural)
+    variants = Counter(row.instance for row in whole)
+    answers: dict[str, set[str]] = {}
+    for row in whole:
+        answers.setdefault(row.task, set()).update(row.answers)
+    guesses = {task: sorted(given, key=natural) for task, given in answers.items()}
     return {
-        "item_id": [f"{spec.task_name}/{spec.kind}/{r.instance_id if spec.text else r.sample_id}" for r in rows],
+        "item_id": [f"{r.task}/{spec.kind}/{r.instance_id if spec.text else r.sample_id}" for r in rows],
         "task": [spec.name] * len(rows),
-        "task_name": [spec.task_name] * len(rows),
+        "task_name": [row.task for row in rows],
         "split": [spec.kind] * len(rows),
         "modality": ["text" if spec.text else "audio"] * len(rows),
         "instance_id": [row.instance_id for row in rows],
@@ -237,7 +255,7 @@ def _columns(
         "accent": ["" if spec.text else row.accent for row in rows],
         "age": ["" if spec.text else row.age for row in rows],
         "gender": ["" if spec.text else row.gender for row in rows],
-        "variants": [1 if spec.text else variants[row.instance_id] for row in rows],
+        "variants": [1 if spec.text else variants[row.instance] for row in rows],
         "text_prompt": [row.prompt for row in rows],
         # What is given in writing: a spoken prompt is whole as it is spoken.
         "prompt": [row.prompt if spec.text else "" for row in rows],
@@ -245,7 +263,7 @@ def _columns(
         "answers": [list(row.answers) for row in rows],
         "options": [list(row.options) for row in rows],
         # What one who only guesses picks from: the options, or all answers of a task that lists none.
-        "choices": [list(row.options) or answers for row in rows],
+        "choices": [list(row.options) or guesses[row.task] for row in rows],
         "source": [source] * len(rows),
         "demo": [demo] * len(rows),
     }

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from lmms_audio_tasks.c3t.outcomes import Bools, Ints, Outcomes
-from lmms_audio_tasks.stats import Interval, cluster_interval, wilson
+from lmms_audio_tasks.stats import Interval, cluster_counts, wilson
 
 Constraint = Literal["none", "ca", "ca_speech"]
 """Which prompts count. `none`: all. `ca`: those answered right in writing and by at least one voice, the reading under
@@ -163,7 +163,7 @@ class Prompts:
 
     def intervals(self, measures: Measures, constraint: Constraint, task: str | None) -> dict[str, Interval]:
         """95 % intervals of the metrics: Wilson's over prompts; for spoken exact match, whose samples share prompts,
-        Wilson's at the effective sample size (`stats.cluster_interval`)."""
+        Wilson's at the effective sample size (`stats.cluster_counts`)."""
         found = {name: wilson(*getattr(measures, name)) for name in METRICS if name != "em_spoken"}
         kept = self.under(constraint) & self.of_task(task)
         return {**found, "em_spoken": clustered(self.right[kept], self.asked[kept])}
@@ -173,9 +173,7 @@ def clustered(right: Ints, asked: Ints) -> Interval:
     """95 % interval of a share of outcomes that come in clusters: `right` of `asked` in each."""
     if asked.max(initial=0) <= 1:  # the same, sooner
         return wilson(int(right.sum()), int(asked.sum()))
-    wrong = asked - right
-    values = np.repeat(np.tile([1, 0], len(asked)), np.column_stack([right, wrong]).ravel())
-    return cluster_interval(values.tolist(), np.repeat(np.arange(len(asked)), asked).tolist()).interval
+    return cluster_counts(list(zip(right.tolist(), asked.tolist(), strict=True))).interval
 
 
 def _share(is_so: Bools, among: Bools) -> Share:

@@ -1,4 +1,7 @@
-"""Where a local folder keeps C3T: `<task>/{accent,age_gender}.jsonl`, or parquet files as the hub has them."""
+"""Where a local folder keeps C3T: `<task>/{accent,age_gender}.jsonl`, or parquet files as the hub has them.
+
+Tasks that are not among the eleven lie in parquet files too, or all together in `custom/{accent,age_gender}.jsonl`.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from lmms_audio_tasks.c3t import SPLITS, TASK_NAMES, task_named
+from lmms_audio_tasks.c3t import CUSTOM, SPLITS, TASK_NAMES, table_of
 from lmms_audio_tasks.c3t.rows import Read, read_columns, read_jsonl, read_parquet
 from lmms_audio_tasks.errors import DataError
+from lmms_audio_tasks.strict_json import read_json
+
+MANIFEST = "synthesized.json"
+"""Written into `DIR/c3t` by `lmms-audio-tasks synthesize`; says under `tasks` which ones the folder has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,23 @@ def find(folder: Path, task: str, split: str) -> Table:
         found = f"only {', '.join(inside)}" if inside else "an empty folder"
         raise DataError(folder, f"{task}/{split}.jsonl, or parquet files of that split", found)
     return table
+
+
+def expected(folder: Path) -> tuple[str, ...]:
+    """The tasks that `folder` should have: those that it lists where it was synthesized, else the eleven.
+
+    Raises:
+        DataError: its list cannot be read.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        return TASK_NAMES
+    told = read_json(path, "what was synthesized")
+    names = told.get("tasks") if isinstance(told, dict) else None
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise DataError(path, "a list of texts under tasks", repr(names))
+    found = {table_of(name) for name in names}
+    return tuple(task for task in (*TASK_NAMES, CUSTOM) if task in found)
 
 
 def tables(folder: Path, tasks: Sequence[str] = TASK_NAMES) -> list[Table]:
@@ -128,4 +152,4 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _tasks_in(path: Path, _size: int, _changed: int) -> frozenset[str]:
     """The tasks that a parquet file has rows of."""
     names = read_columns(path, ["task_name"]).column(0).unique().to_pylist()
-    return frozenset(task for name in names if (task := task_named(str(name))) is not None)
+    return frozenset(table_of(str(name)) for name in names)

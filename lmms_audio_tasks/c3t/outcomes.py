@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-RecordT = TypeVar("RecordT", bound=Mapping[str, Any])
+RecordT = TypeVar("RecordT")
 
 CODES = {"accent": 0, "age_gender": 1, "text": 2}
 """How `Outcomes.split` names the splits; `text` is the prompt in writing."""
@@ -82,29 +83,45 @@ def _encode(labels: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     return names, np.array([numbers[label] for label in labels], dtype=np.int64)
 
 
-def of_record(record: Mapping[str, Any]) -> Outcome | None:
-    """The outcome that a C3T record of a samples file holds; None where the model failed on the item."""
-    if record["verdict"] == "error":
+_LABELS: Mapping[str, tuple[str, ...]] = {"accent": ("accent",), "age_gender": ("age", "gender"), "text": ()}
+"""By which groups each split tells voices apart."""
+
+
+def needed_groups(split: str) -> tuple[str, ...]:
+    """The groups that a record of a split must have for its outcome to be told."""
+    return ("task_name", "instance_id", "split", "variants", *_LABELS[split])
+
+
+def outcome_of(verdict: str, groups: Mapping[str, str]) -> Outcome | None:
+    """The outcome that a C3T record tells by its verdict and groups; None where the model failed on the item."""
+    if verdict == "error":
         return None
-    groups = record["groups"]
-    voice = {"accent": ("accent",), "age_gender": ("age", "gender"), "text": ()}[groups["split"]]
-    labels = {name: groups[name] for name in voice}
-    right = record["verdict"] == "correct"
-    return Outcome(groups["task_name"], groups["instance_id"], groups["split"], right, **labels)
+    split = groups["split"]
+    head = groups["task_name"], groups["instance_id"], split, verdict == "correct"
+    if split == "accent":
+        return Outcome(*head, groups["accent"])
+    return Outcome(*head, "", groups["age"], groups["gender"]) if split == "age_gender" else Outcome(*head)
 
 
-def whole_prompts(records: Sequence[RecordT]) -> tuple[list[RecordT], int]:
+def of_record(record: Mapping[str, Any]) -> Outcome | None:
+    """The same of a record as it stands in a samples file."""
+    return outcome_of(record["verdict"], record["groups"])
+
+
+def whole_prompts(
+    records: Sequence[RecordT], groups_of: Callable[[Any], Mapping[str, str]] = itemgetter("groups")
+) -> tuple[list[RecordT], int]:
     """The records of prompts that were asked in all the voices the data have of them, and how many others there are.
 
     The host's `--limit` cuts a task after so many documents, and may cut the last prompt apart: its voices cannot be
     compared. A prompt that lacks a voice in the data, or on some of whose voices the model failed, is whole.
+
+    Args:
+        groups_of: gives a record's groups.
     """
-    keys = [_asked(record) for record in records]
+    keys = list(map(itemgetter("task_name", "split", "instance_id", "variants"), map(groups_of, records)))
     asked = Counter(keys)
-    whole = [record for record, key in zip(records, keys, strict=True) if asked[key] >= int(key[3])]
-    return whole, sum(count < int(key[3]) for key, count in asked.items())
-
-
-def _asked(record: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    groups = record["groups"]
-    return groups["task_name"], groups["split"], groups["instance_id"], groups["variants"]
+    apart = {key for key, count in asked.items() if count < int(key[3])}
+    if not apart:
+        return list(records), 0
+    return [record for record, key in zip(records, keys, strict=True) if key not in apart], len(apart)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,8 @@ def score_file(path: Path, source: Source) -> ScoredFile:
     outcomes: list[Outcome] = []
     counts: Counter[tuple[str, str, str]] = Counter()
     unknown = answers = 0
-    for key, response in read_predictions(path):
+    own = {row.task for row in items.values()} - set(TASK_NAMES)
+    for key, response in read_predictions(path, own):
         answers += 1
         row = items.get(key)
         if row is None:
@@ -140,7 +141,7 @@ def _outcome(row: Row, split: str, right: bool) -> Outcome:
 
 def _coverage(items: Mapping[Any, Row], counts: Counter[tuple[str, str, str]]) -> Iterator[Coverage]:
     sizes = Counter((row.task, row.split if isinstance(key, str) else "text") for key, row in items.items())
-    for task in TASK_NAMES:
+    for task in sorted({task for task, _ in sizes}):
         for kind in KINDS:
             if sizes[task, kind]:
                 errors = counts[task, kind, "errors"]
@@ -154,9 +155,10 @@ def load_items(source: Source) -> dict[Key, Row]:
         DataError: there are none, or the first fault in them.
     """
     folder = source.folder("c3t")
-    found = layout.tables(folder)
+    tasks = layout.expected(folder)
+    found = layout.tables(folder, tasks)
     if not found:
-        layout.find(folder, TASK_NAMES[0], KINDS[0])  # raises, and says what is there instead
+        layout.find(folder, tasks[0], KINDS[0])  # raises, and says what is there instead
     rows: list[Row] = []
     for table in found:
         read = table.read(recordings=False)
@@ -168,8 +170,11 @@ def load_items(source: Source) -> dict[Key, Row]:
     return {**{row.sample_id: row for row in rows}, **{row.instance: row for row in rows}}
 
 
-def read_predictions(path: Path) -> Iterator[tuple[Key, str]]:
+def read_predictions(path: Path, own: Collection[str] = ()) -> Iterator[tuple[Key, str]]:
     """Read and check a prediction file: what each line answers, and the response.
+
+    Args:
+        own: names of tasks beside the eleven that the data have.
 
     Raises:
         DataError: see `score_file`.
@@ -178,7 +183,7 @@ def read_predictions(path: Path) -> Iterator[tuple[Key, str]]:
     for line, fields in json_lines(path):
         if isinstance(fields, DataError):
             raise fields
-        key = _key(fields)
+        key = _key(fields, own)
         if isinstance(key, DataError):
             raise DataError(path, key.expected, key.found, f"line {line}")
         before = first.setdefault(key, line)
@@ -189,7 +194,7 @@ def read_predictions(path: Path) -> Iterator[tuple[Key, str]]:
         raise DataError(path, "at least one prediction", "an empty file")
 
 
-def _key(fields: Mapping[str, Any]) -> Key | DataError:
+def _key(fields: Mapping[str, Any], own: Collection[str]) -> Key | DataError:
     """What a line answers, or what is wrong with it."""
     keys = fields.keys()
     if keys != SPOKEN_KEYS and keys != TEXT_KEYS:
@@ -202,7 +207,8 @@ def _key(fields: Mapping[str, Any]) -> Key | DataError:
         return DataError("", f"{name} to be a text or a whole number", short(fields[name]))
     if keys == SPOKEN_KEYS:
         return str(fields[name]).strip()
-    task = task_named(fields["task_name"]) if isinstance(fields["task_name"], str) else None
-    if task is None:
-        return DataError("", f"task_name to be one of {', '.join(TASK_NAMES)}", short(fields["task_name"]))
+    told = fields["task_name"]
+    task = (task_named(told) or told.strip()) if isinstance(told, str) else ""
+    if task not in (*TASK_NAMES, *own):
+        return DataError("", f"task_name to be one of {', '.join([*TASK_NAMES, *sorted(own)])}", short(told))
     return task, str(fields[name]).strip()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmms_audio_tasks.c3t import TASK_NAMES, task_named
+from lmms_audio_tasks.c3t import CUSTOM, TASK_NAMES, table_of, task_named
 from lmms_audio_tasks.errors import DataError
 
 USED = (
@@ -46,7 +46,8 @@ class Row:
         number: 1-based row in its file; in several parquet files of one split, in the file it stands in.
         file: the file or hub address, for messages.
         split: `accent` or `age_gender`; `text` for a prompt read without a voice.
-        instance: what names the prompt: the task as this package names it, e.g. `snarks`, and the instance id.
+        instance: what names the prompt: the task as this package names it, e.g. `snarks` (one that is not among the
+            eleven as the data do), and the instance id.
         accent, age, gender: "" where the data have none.
         voice: what tells the voices of a prompt apart in this row's split: `(accent,)` or `(age, gender)`.
         audio: the path as JSONL gives it; "" where the recording lies in the table itself.
@@ -84,8 +85,10 @@ class Row:
 class RowReader:
     """Turns the fields of rows into `Row`s; equal values of different rows are kept in memory once."""
 
-    def __init__(self, split: str) -> None:
+    def __init__(self, split: str, task: str | None = None) -> None:
+        """`task` is whose rows they are; with `CUSTOM` names other than the eleven are no faults."""
         self._split = split
+        self._custom = task == CUSTOM
         self._kept: dict[Any, Any] = {}
 
     def read(self, file: str, number: int, fields: Mapping[str, Any], audio: str = "") -> Row | list[DataError]:
@@ -94,7 +97,7 @@ class RowReader:
         if faults:
             return [DataError(file, expected, found, number) for expected, found in faults]
         keep = self._kept.setdefault
-        instance = (task_named(fields["task_name"]) or "", str(fields["instance_id"]).strip())
+        instance = (task_named(fields["task_name"]) or fields["task_name"].strip(), str(fields["instance_id"]).strip())
         answers, options = tuple(fields["answers"]), tuple(fields["options"] or ())
         accent, age, gender = (str(fields.get(name) or "").strip() for name in ("accent", "age", "gender"))
         voice = (accent,) if self._split == "accent" else (age, gender) if self._split == "age_gender" else ()
@@ -122,7 +125,7 @@ class RowReader:
             yield f"a column {', '.join(missing)}", f"columns {', '.join(map(str, fields)) or 'none'}"
             return
         task = fields["task_name"]
-        if not isinstance(task, str) or task_named(task) is None:
+        if not _is_text(task) or (task_named(task) is None and not self._custom):
             yield f"task_name to be one of {', '.join(TASK_NAMES)}", short(task)
         for name in ("instance_id", "sample_id"):
             if not is_id(fields[name]):
@@ -177,7 +180,7 @@ def read_jsonl(
         exists: says what is wrong with an `audio` path (None for nothing); left out where recordings are not needed.
         task: the task whose file it is; a row of another one is a fault. None where any may stand there.
     """
-    reader = RowReader(split)
+    reader = RowReader(split, task)
     rows: list[Row] = []
     faults: list[DataError] = []
     for number, fields in json_lines(path):
@@ -191,7 +194,7 @@ def read_jsonl(
             continue
         rows.append(found)
         problem = _audio_fault(name, exists) if exists else None
-        if task is not None and found.task != task:
+        if task is not None and table_of(found.task) != task:
             problem = f"rows of {task} only", f"one of {found.task}"
         if problem:
             faults.append(found.fault(*problem))
@@ -247,7 +250,7 @@ def read_parquet(paths: Sequence[Path], split: str, task: str | None = None) -> 
     Args:
         task: only this task's rows; None for all.
     """
-    reader = RowReader(split)
+    reader = RowReader(split, task)
     rows: list[Row] = []
     faults: list[DataError] = []
     for path in paths:
@@ -257,7 +260,7 @@ def read_parquet(paths: Sequence[Path], split: str, task: str | None = None) -> 
             faults.append(fault)
             continue
         for number, fields in enumerate(in_rows(columns), start=1):
-            if task is not None and task_named(str(fields["task_name"])) not in (task, None):
+            if task is not None and table_of(str(fields["task_name"])) not in (task, CUSTOM):
                 continue
             found = reader.read(str(path), number, fields)
             if isinstance(found, Row):

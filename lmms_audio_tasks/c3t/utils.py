@@ -13,6 +13,7 @@ from lmms_audio_tasks.c3t.correctness import judge
 from lmms_audio_tasks.c3t.fairness import Prompts, Share
 from lmms_audio_tasks.c3t.outcomes import Outcomes, of_record, whole_prompts
 from lmms_audio_tasks.records import Record
+from lmms_audio_tasks.scoring import Proportion
 
 logger = logging.getLogger(__name__)
 Doc = Mapping[str, Any]
@@ -111,22 +112,6 @@ def metric_values(record: Record) -> dict[str, Any]:
     }
 
 
-class Proportion(float):
-    """A share that remembers its counts, so that a group can pool its tasks exactly, also where items failed."""
-
-    share: Share
-
-    def __new__(cls, share: Share) -> Proportion:
-        """`share` has something to count."""
-        proportion = super().__new__(cls, share.k / share.n)
-        proportion.share = share
-        return proportion
-
-    def __getnewargs__(self) -> tuple[Share]:  # type: ignore[override]
-        """What a copy is made of."""
-        return (self.share,)
-
-
 def accuracy(records: Sequence[Mapping[str, Any]]) -> Proportion | None:
     """Share of right responses among all that the model gave (see `scoring.accuracy`), in [0, 1]; None of none."""
     scoring.accuracy(records)  # for its warnings; its value is the same
@@ -149,7 +134,7 @@ def fairness(metric: str, records: Sequence[Mapping[str, Any]]) -> Proportion | 
 
 
 def _proportion(share: Share) -> Proportion | None:
-    return Proportion(share) if share.n else None
+    return Proportion(share.k, share.n) if share.n else None
 
 
 # One function a metric, as a YAML file can name functions only.
@@ -157,10 +142,5 @@ dialect_fairness = partial(fairness, "fairness_dialect")
 age_fairness = partial(fairness, "fairness_age")
 gender_fairness = partial(fairness, "fairness_gender")
 
-
-def pooled(values: Sequence[Proportion | None], sizes: Sequence[int], weight_by_size: bool = True) -> Proportion | None:
-    """A group's share over all its tasks' items or prompts together, as the paper pools; None if a task has none."""
-    shares = [value.share for value in values if value is not None]
-    if not shares or len(shares) < len(values):
-        return None
-    return Proportion(Share(sum(share.k for share in shares), sum(share.n for share in shares)))
+pooled = scoring.pooled
+"""Over all items or prompts of a group's tasks together, as the paper pools."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from lmms_audio_tasks import __version__
 from lmms_audio_tasks.errors import AudioTasksError
 from lmms_audio_tasks.report import notes, settings
-from lmms_audio_tasks.report.build import definitions
-from lmms_audio_tasks.report.document import Column, Note, Report, Row, Table, Value
+from lmms_audio_tasks.report.definitions import Entrant, definitions
+from lmms_audio_tasks.report.document import SYSTEM, Column, Note, Report, Row, Table, Value
 from lmms_audio_tasks.report.leaderboard import Entry
 from lmms_audio_tasks.report.tables import Tally
 
@@ -24,16 +26,19 @@ def build(entries: Mapping[str, Entry]) -> Report:
     if not entries:
         raise AudioTasksError("the leaderboard has no entries")
     labels = _labels(entries)
+    benchmarks = sorted({entry["benchmark"] for entry in entries.values()})
     tables = []
-    for benchmark in sorted({entry["benchmark"] for entry in entries.values()}):
-        rows = [
-            (labels[name], "demo" if entry["demo"] else "run", _tallies(entry))
+    for benchmark in benchmarks:
+        entrants = [
+            Entrant(labels[name], "demo" if entry["demo"] else "run", _tallies(entry), _kept(entry))
             for name, entry in sorted(entries.items())
             if entry["benchmark"] == benchmark
         ]
-        tables.append(definitions(benchmark).leaderboard_table(rows))
+        table = definitions(benchmark).leaderboard_table(entrants)
+        # Names of tables are told apart in one report.
+        tables.append(table if len(benchmarks) == 1 else replace(table, name=f"{benchmark}_{table.name}"))
     return Report(
-        benchmark=" and ".join(sorted({entry["benchmark"] for entry in entries.values()})),
+        benchmark=" and ".join(benchmarks),
         title="Leaderboard",
         plugin_version=__version__,
         interval="wilson",
@@ -57,19 +62,29 @@ def _tallies(entry: Entry) -> dict[str, Tally]:
     return {task: Tally(told["verdicts"]) for task, told in entry["tasks"].items()}
 
 
+def _kept(entry: Entry) -> dict[str, dict[str, Any]]:
+    return {task: told.get("kept", {}) for task, told in entry["tasks"].items()}
+
+
 def _notes(entries: Mapping[str, Entry], labels: Mapping[str, str]) -> Iterator[Note]:
     if any(entry["demo"] for entry in entries.values()):
         yield notes.DEMO
     for name, entry in sorted(entries.items()):
         label, tallies = labels[name], _tallies(entry)
-        yield from notes.not_run(label, list(tallies), entry["benchmark"])
+        own = definitions(entry["benchmark"])
+        yield from notes.not_run(label, list(tallies), entry["benchmark"], own.OPTIONAL)
         yield from notes.too_few(label, {task: tally.n for task, tally in tallies.items()})
         for verdict in ("unjudged", "error"):
             counts = {task: tally.counts.get(verdict, 0) for task, tally in tallies.items()}
-            yield from notes.counted(label, verdict, counts, sum(tally.n for tally in tallies.values()))
-    for key in ("data", "judge", "generation", "plugin", "host"):
-        told = [(labels[name], _setting(key, entry)) for name, entry in sorted(entries.items())]
-        yield from notes.differing(key, told)
+            responses = sum(tally.n for tally in tallies.values())
+            yield from notes.counted(label, verdict, counts, responses, own.OPEN_SCORES)
+    # Entries of two benchmarks do not stand side by side.
+    for benchmark in sorted({entry["benchmark"] for entry in entries.values()}):
+        side_by_side = [
+            (labels[name], entry) for name, entry in sorted(entries.items()) if entry["benchmark"] == benchmark
+        ]
+        for key in ("data", "judge", "generation", "plugin", "host"):
+            yield from notes.differing(key, [(label, _setting(key, entry)) for label, entry in side_by_side])
     for key, title in (("version", "task versions"), ("revision", "data revisions"), ("questions", "questions")):
         cells = {
             labels[name]: {task: str(told[key]) for task, told in entry["tasks"].items()}
@@ -92,5 +107,4 @@ def _settings_table(entries: Mapping[str, Entry], labels: Mapping[str, str]) -> 
         rows.append(Row(keys, {**values, "runs": runs, "entry": name}))
     fields = ("model", "model_args", "data", "judge", "generation", "seeds", "plugin", "host", "runs", "entry")
     columns = [Column(field.replace("_", " ").capitalize(), field, kind="text") for field in fields]
-    system = Column("System", "system", kind="text")
-    return Table("entries", "Entries", "What each entry was made with.", tuple(rows), (system, *columns))
+    return Table("entries", "Entries", "What each entry was made with.", tuple(rows), (SYSTEM, *columns))

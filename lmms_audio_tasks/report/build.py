@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lmms_audio_tasks import __version__, registry, sources
-from lmms_audio_tasks.errors import AudioTasksError
-from lmms_audio_tasks.report import settings
-from lmms_audio_tasks.report.document import Column, Report, Row, Table
+from lmms_audio_tasks import __version__
+from lmms_audio_tasks.report import repeats, settings
+from lmms_audio_tasks.report.definitions import Options, check, definitions
+from lmms_audio_tasks.report.document import SYSTEM, Column, Report, Row, Table
 from lmms_audio_tasks.report.load import load
 from lmms_audio_tasks.report.notes import missing
 from lmms_audio_tasks.report.systems import System, choose, describe
-from lmms_audio_tasks.report.tables import Method
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a report shows; see the command's help.
-
-    Attributes:
-        shown_items: how many hard items Markdown lists of each system; None for all.
-    """
-
-    interval: Method = "wilson"
-    published: bool = False
-    runs: tuple[str, ...] = ()
-    all_runs: bool = False
-    names: tuple[tuple[str, str], ...] = ()
-    data: sources.Source | None = None
-    shown_items: int | None = 20
-
-
-def definitions(benchmark: str) -> Any:
-    """The module with a benchmark's tables, `lmms_audio_tasks.report.<benchmark>`.
-
-    Raises:
-        UnknownNameError: no such benchmark.
-        AudioTasksError: a benchmark without tables.
-    """
-    name = f"{__package__}.{registry.benchmark(benchmark).name}"
-    if find_spec(name) is None:
-        raise AudioTasksError(f"there is no report for {benchmark}")
-    return import_module(name)
+__all__ = ["Options", "build"]
 
 
 def build(logdirs: Sequence[Path], benchmark: str = "sakura", options: Options | None = None) -> Report:
@@ -57,22 +25,28 @@ def build(logdirs: Sequence[Path], benchmark: str = "sakura", options: Options |
         AudioTasksError: an option that fits no log; see `systems.choose`.
     """
     options = options or Options()
-    tables = definitions(benchmark)
+    own = definitions(benchmark)
+    check(own, options)
     logs, notes = load(logdirs, benchmark)
-    systems, left_out = choose(logs, options.runs, options.all_runs, options.names)
+    systems, left_out = choose(logs, options.runs, options.all_runs, options.names, own.AVERAGES_RUNS)
+    if own.AVERAGES_RUNS:
+        systems, left_out = repeats.counted(systems)
     told = tuple(_told(system) for system in systems)
+    content = own.content(systems, options)
     return Report(
         benchmark=benchmark,
-        title=tables.TITLE,
+        title=own.TITLE,
         plugin_version=__version__,
         interval=options.interval,
         demo=any(system.demo for system in systems) or bool(options.data and options.data.demo),
         systems=told,
-        notes=(*missing(systems, benchmark), *left_out, *notes),
-        tables=(
-            *tables.tables(systems, options.interval, options.published, options.data, options.shown_items),
-            _made_with(told),
+        notes=(
+            *missing(systems, benchmark, own.OPTIONAL, own.OPEN_SCORES),
+            *content.notes,
+            *left_out,
+            *notes,
         ),
+        tables=(*content.tables, _made_with(told)),
     )
 
 
@@ -102,6 +76,4 @@ def _made_with(systems: Sequence[dict[str, Any]]) -> Table:
         rows.append(Row(keys, {**named, **settings_told}))
     columns = [Column(name.replace("_", " ").capitalize(), name, kind="text") for name in fields]
     about = "The settings of each system, as far as the logs tell them."
-    return Table(
-        "systems", "How the numbers were made", about, tuple(rows), (Column("System", "system", kind="text"), *columns)
-    )
+    return Table("systems", "How the numbers were made", about, tuple(rows), (SYSTEM, *columns))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def _add_report(commands: Any) -> None:
         "report",
         help="tables, comparisons and plots from log folders",
         description="Report on what lmms_eval --output_path DIR --log_samples wrote. Of each model and task the latest "
-        "run counts.",
+        "run counts, in HAVE-Bench's report the mean of all.",
     )
     report.add_argument("logdirs", nargs="+", type=Path, metavar="LOGDIR", help="what --output_path was given")
     report.add_argument("--benchmark", default="sakura", help="default: sakura")
@@ -34,9 +35,19 @@ def _add_report(commands: Any) -> None:
         "--interval", choices=("wilson", "paper"), default="wilson", help="default: wilson; paper: Wald at n = 500"
     )
     report.add_argument("--format", choices=FORMATS, help="default: the ending of -o, else md")
-    report.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
-    report.add_argument("--data", metavar="{demo,DIR}", help="the data: for Table 1, and to play recordings from")
-    report.add_argument("--items", type=int, default=20, metavar="N", help="hard items a system in md; 0: all")
+    report.add_argument(
+        "-o",
+        "--output",
+        dest="outputs",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help="default: standard output; several files of different formats take one reading of the logs",
+    )
+    report.add_argument("--data", metavar="{demo,DIR}", help="SAKURA: for Table 1, and to play recordings from")
+    report.add_argument(
+        "--items", type=int, default=20, metavar="N", help="hard items, prompts, episodes a system in md; 0: all"
+    )
     report.add_argument(
         "--embed-audio",
         nargs="?",
@@ -47,7 +58,7 @@ def _add_report(commands: Any) -> None:
     )
     _add_choice(report)
     report.add_argument("--all-runs", action="store_true", help="a row for each run instead of the latest only")
-    report.set_defaults(run=run_report)
+    report.set_defaults(run=_uncollected(run_report))
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:
@@ -69,13 +80,23 @@ def _add_leaderboard(commands: Any) -> None:
     add.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.json", help="made where it is missing")
     add.add_argument("--allow-demo", action="store_true", help="take demo scores too, marked as such")
     _add_choice(add)
-    add.set_defaults(run=run_leaderboard_add)
+    add.set_defaults(run=_uncollected(run_leaderboard_add))
 
     build = actions.add_parser("build", help="the leaderboard as a table, best average first")
     build.add_argument("files", nargs="+", type=Path, metavar="FILE.json", help="several are merged")
     build.add_argument("--format", choices=("md", "html"), help="default: the ending of -o, else md")
     build.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
     build.set_defaults(run=run_leaderboard_build)
+
+
+def _uncollected(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    def run(arguments: argparse.Namespace) -> int:
+        from lmms_audio_tasks.report.load import without_collection
+
+        with without_collection():
+            return command(arguments)
+
+    return run
 
 
 def run_report(arguments: argparse.Namespace) -> int:
@@ -90,7 +111,9 @@ def run_report(arguments: argparse.Namespace) -> int:
         raise AudioTasksError(f"--items must be 0 or more, not {arguments.items}")
     if arguments.embed_audio is not None and not 0 <= arguments.embed_audio < float("inf"):
         raise AudioTasksError(f"--embed-audio must be a number of MB, not {arguments.embed_audio:g}")
-    form = _format(arguments, FORMATS)
+    outputs: list[Path | None] = arguments.outputs or [None]
+    if len({None if output is None else output.resolve() for output in outputs}) < len(outputs):
+        raise AudioTasksError("-o names one file twice")
     options = Options(
         interval=arguments.interval,
         published=arguments.published,
@@ -101,15 +124,18 @@ def run_report(arguments: argparse.Namespace) -> int:
         shown_items=arguments.items or None,
     )
     report = build(arguments.logdirs, arguments.benchmark, options)
-    if form == "html":
-        from lmms_audio_tasks.report.render_html import Audio, render
-
-        folder = Path.cwd() if arguments.output is None else arguments.output.resolve().parent
-        text = render(report, Audio(folder, arguments.embed_audio))
-    else:
-        text = _renderer(form)(report)
-    _write(text, arguments.output)
+    for output in outputs:
+        _write(_rendered(report, _format(arguments.format, output, FORMATS), output, arguments.embed_audio), output)
     return 0
+
+
+def _rendered(report: Any, form: str, output: Path | None, embed_mb: float | None) -> str:
+    if form != "html":
+        return _renderer(form)(report)
+    from lmms_audio_tasks.report.render_html import Audio, render
+
+    folder = Path.cwd() if output is None else output.resolve().parent
+    return render(report, Audio(folder, embed_mb))
 
 
 def run_leaderboard_add(arguments: argparse.Namespace) -> int:
@@ -141,7 +167,7 @@ def run_leaderboard_build(arguments: argparse.Namespace) -> int:
     from lmms_audio_tasks.report import board, leaderboard
 
     report = board.build(leaderboard.read_all(arguments.files))
-    if _format(arguments, ("md", "html")) == "html":
+    if _format(arguments.format, arguments.output, ("md", "html")) == "html":
         from lmms_audio_tasks.report.render_html import render
 
         text = render(report)
@@ -151,10 +177,10 @@ def run_leaderboard_build(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _format(arguments: argparse.Namespace, known: tuple[str, ...]) -> str:
-    if arguments.format:
-        return arguments.format
-    ending = arguments.output.suffix.lstrip(".").lower() if arguments.output else ""
+def _format(wished: str | None, output: Path | None, known: tuple[str, ...]) -> str:
+    if wished:
+        return wished
+    ending = output.suffix.lstrip(".").lower() if output else ""
     return {"markdown": "md", "htm": "html"}.get(ending, ending if ending in known else "md")
 
 

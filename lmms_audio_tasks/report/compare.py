@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from lmms_audio_tasks import stats
-from lmms_audio_tasks.report.document import Value
+from lmms_audio_tasks.report.document import Column, Form, Value, decimal, p_value, with_interval
 from lmms_audio_tasks.report.load import Item, TaskLog
 
 
@@ -76,6 +76,30 @@ def paired_values(pairing: Pairing, names: tuple[str, str] = ("accuracy", "again
     }
 
 
+def paired_columns(
+    difference: str, first: str, second: str, told: Callable[[Form], Form] = lambda form: form
+) -> tuple[Column, ...]:
+    """The columns of a comparison: difference, discordant items, p values, and what could be detected.
+
+    Args:
+        told: what is added to the difference's form.
+    """
+    return (
+        Column(difference, "difference", form=told(with_interval("difference", "wilson", sign=True))),
+        Column(first, "only_first", group="Only right"),
+        Column(second, "only_second", group="Only right"),
+        Column("p", "p", form=p_value("p")),
+        Column("p (Holm)", "p_holm", form=p_value("p_holm")),
+        Column("Detectable", "smallest_detectable", form=decimal("smallest_detectable")),
+    )
+
+
+def pooled(pairings: Sequence[Pairing]) -> Pairing:
+    """The items of several tasks taken together as one comparison."""
+    counts = (sum(getattr(p.difference, name) for p in pairings) for name in ("both", "only_a", "only_b", "neither"))
+    return Pairing(stats.paired_counts(*counts), sum(pairing.left_out for pairing in pairings))
+
+
 def detectable(n: int, discordant: int) -> float | None:
     """The smallest difference that so many items show with a power of 80 %, in percentage points.
 
@@ -100,7 +124,7 @@ def average_values(
     if not kept:
         return paired_values(Pairing(stats.paired_difference([], []), sum(p.left_out for p in pairings)), names)
     single = [paired_values(pairing, names) for pairing in kept]
-    mean, low, high = mean_interval([(p.difference.difference or 0.0, p.difference.interval) for p in kept])
+    mean, (low, high) = stats.mean_interval([(p.difference.difference or 0.0, p.difference.interval) for p in kept])
     only_a, only_b = (sum(getattr(p.difference, side) for p in kept) for side in ("only_a", "only_b"))
     n = sum(pairing.difference.n for pairing in kept)
     return {
@@ -120,18 +144,6 @@ def average_values(
 
 def _mean(values: Sequence[Value]) -> float:
     return math.fsum(float(value or 0) for value in values) / len(values)
-
-
-def mean_interval(estimates: Sequence[tuple[float, stats.Interval]]) -> tuple[float, float, float]:
-    """The plain mean of independent paired differences in [-1, 1] and its interval, by the rule of `macro_average`.
-
-    Zou, Huang and Zhang (2009), Computational Statistics and Data Analysis 53:1080-1085. `estimates` is not empty.
-    """
-    count = len(estimates)
-    mean = math.fsum(estimate for estimate, _ in estimates) / count
-    down = math.sqrt(math.fsum((estimate - limits.low) ** 2 for estimate, limits in estimates)) / count
-    up = math.sqrt(math.fsum((limits.high - estimate) ** 2 for estimate, limits in estimates)) / count
-    return mean, max(-1.0, mean - down), min(1.0, mean + up)
 
 
 def with_holm(by_track: Mapping[str, dict[str, Value]]) -> dict[str, dict[str, Value]]:

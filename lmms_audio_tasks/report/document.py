@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 Value = str | int | float | bool | None
 Kind = Literal["text", "long", "number", "audio"]
@@ -13,6 +14,8 @@ Kind = Literal["text", "long", "number", "audio"]
 KEYS = (
     *("origin", "system", "against", "track", "hop", "modality"),
     *("label", "chosen", "letter", "item", "quantity", "task"),
+    *("constraint", "characteristic", "voices"),
+    *("level", "subtask", "run"),
 )
 """All names a row's keys may have, in the order of the CSV's columns. `origin` is `run`, `demo` or `published`."""
 
@@ -55,6 +58,21 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """Something long that belongs to a table; HTML shows its title until a reader opens it.
+
+    Attributes:
+        html: makes a fragment in which everything is escaped that a model, a judge or a log wrote.
+        md: makes the same in Markdown, with a heading of the third level.
+    """
+
+    title: str
+    system: str
+    html: Callable[[], str]
+    md: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table.
 
@@ -63,6 +81,8 @@ class Table:
         about: what the numbers mean, in one or two sentences.
         lines_by: keys that rows of one shown line have in common; () shows each row as a line.
         brief: how many lines Markdown shows of each system; None for all.
+        most: how many HTML shows of each system; None for all. JSON and CSV always have all.
+        folds: what follows the table; `brief` and `most` hold for them too.
     """
 
     name: str
@@ -72,6 +92,8 @@ class Table:
     columns: tuple[Column, ...]
     lines_by: tuple[str, ...] = ()
     brief: int | None = None
+    most: int | None = None
+    folds: tuple[Fold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +112,10 @@ class Line:
     cells: tuple[Cell, ...]
     system: str
     origin: str
+
+
+SYSTEM = Column("System", "system", kind="text")
+FROM = Column("From", "origin", kind="text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +168,25 @@ def lines(table: Table) -> list[Line]:
     return [_line(table.columns, rows) for rows in grouped.values()]
 
 
+class _Owned(Protocol):
+    @property
+    def system(self) -> str: ...
+
+
+_T = TypeVar("_T", bound=_Owned)
+
+
+def first_of_each(everything: Sequence[_T], most: int | None) -> list[_T]:
+    """The first so many lines or folds of each system; None for all."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for one in everything:
+        seen[one.system] += 1
+        if most is None or seen[one.system] <= most:
+            kept.append(one)
+    return kept
+
+
 def _line(columns: tuple[Column, ...], rows: list[Row]) -> Line:
     cells = tuple(_cell(column, rows) for column in columns)
     return Line(cells, str(rows[0].get("system") or ""), str(rows[0].get("origin") or ""))
@@ -171,22 +216,25 @@ def decimal(field: str, places: int = 1, sign: bool = False) -> Form:
     return form
 
 
-def with_interval(field: str, interval: str, sign: bool = False) -> Form:
+def with_interval(field: str, interval: str, sign: bool = False, places: int = 1, prefix: str = "") -> Form:
     """Shows a number with its interval: `52.4 [48.0, 56.8]`, or `52.4 ± 4.4` for a published or a `paper` one.
 
     Wilson's and the paired intervals are not symmetric about the number, so that "±" would be wrong for them.
+
+    Args:
+        prefix: of the measures that hold the interval, `<prefix>ci_low` and so on.
     """
-    number = decimal(field, sign=sign)
+    number = decimal(field, places, sign)
 
     def form(row: Row) -> str:
-        low, high, half = (row.get(name) for name in ("ci_low", "ci_high", "half_width"))
+        low, high, half = (row.get(f"{prefix}{name}") for name in ("ci_low", "ci_high", "half_width"))
         if row.get(field) is None:
             return "–"
         if isinstance(half, (int, float)) and (interval == "paper" or row.keys.get("origin") == "published"):
-            return f"{number(row)} ± {half:.1f}"
+            return f"{number(row)} ± {half:.{places}f}"
         if isinstance(low, (int, float)) and isinstance(high, (int, float)):
-            ends = f"{low:+.1f}, {high:+.1f}" if sign else f"{low:.1f}, {high:.1f}"
-            return f"{number(row)} [{ends}]"
+            plus = "+" if sign else ""
+            return f"{number(row)} [{low:{plus}.{places}f}, {high:{plus}.{places}f}]"
         return number(row)
 
     return form

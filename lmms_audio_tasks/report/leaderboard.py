@@ -14,7 +14,8 @@ from typing import Any
 from lmms_audio_tasks.errors import AudioTasksError, DataError
 from lmms_audio_tasks.files import write_whole
 from lmms_audio_tasks.records import VERDICTS, count_verdicts
-from lmms_audio_tasks.report import settings
+from lmms_audio_tasks.report import repeats, settings
+from lmms_audio_tasks.report.definitions import Definitions, definitions
 from lmms_audio_tasks.report.load import TaskLog, load
 from lmms_audio_tasks.report.systems import System, choose
 
@@ -45,7 +46,9 @@ def add(
         DataError: `file` is no leaderboard, or see `load.load`.
         AudioTasksError: demo data without `allow_demo`, or tasks of one system with different settings.
     """
-    systems = choose(load(logdirs, benchmark).logs, runs=runs, names=names).systems
+    own = definitions(benchmark)
+    systems = choose(load(logdirs, benchmark).logs, runs=runs, names=names, averaged=own.AVERAGES_RUNS).systems
+    systems = repeats.counted(systems).systems if own.AVERAGES_RUNS else systems
     demo = [system.label for system in systems if system.demo]
     if demo and not allow_demo:
         raise AudioTasksError(f"{', '.join(demo)}: demo scores do not belong on a leaderboard (--allow-demo adds them)")
@@ -54,7 +57,7 @@ def add(
     for system in systems:
         before = json.dumps(entries, sort_keys=True)
         known = len(entries)
-        name = _put(entries, _entry(system, benchmark))
+        name = _put(entries, _entry(system, benchmark, own))
         changed = "unchanged" if json.dumps(entries, sort_keys=True) == before else "updated"
         told.append(f"{'added' if len(entries) > known else changed}: {system.label} ({name})")
     write_whole(file, _dump(entries))
@@ -93,6 +96,8 @@ def _check(file: Path, name: str, entry: Any) -> None:
     for task, told in entry["tasks"].items():
         if not isinstance(told, dict) or not all(key in told for key in _TASK_KEYS):
             raise DataError(file, f"{', '.join(_TASK_KEYS)} of {task}", f"{told!r:.60}", f"entry {name!r}")
+        if not isinstance(told.get("kept", {}), dict):
+            raise DataError(file, f"kept of {task} to be an object", f"{told['kept']!r:.60}", f"entry {name!r}")
         counts = told["verdicts"]
         if not isinstance(counts, dict) or set(counts) - set(VERDICTS) or not all(map(_is_count, counts.values())):
             raise DataError(file, f"counts of verdicts of {task}", f"{counts!r:.60}", f"entry {name!r}")
@@ -120,18 +125,28 @@ def _dump(entries: Mapping[str, Entry]) -> str:
     return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _entry(system: System, benchmark: str) -> Entry:
+def _entry(system: System, benchmark: str, own: Definitions) -> Entry:
     return {
         "label": system.label,
         "benchmark": benchmark,
         "demo": system.demo,
-        "fingerprint": fingerprint(system),
-        "tasks": {task: _task(log) for task, log in system.logs.items()},
+        "fingerprint": fingerprint(system, own.AVERAGES_RUNS),
+        "tasks": {task: _task(log, _kept(system.runs[task], own)) for task, log in system.logs.items()},
     }
 
 
-def fingerprint(system: System) -> dict[str, Any]:
+def _kept(logs: Sequence[TaskLog], own: Definitions) -> dict[str, Any]:
+    """What is kept of the latest run, or of each run by its date where runs are averaged."""
+    if not own.AVERAGES_RUNS:
+        return own.kept(logs[-1])
+    return {"runs": {log.run.date: own.kept(log) for log in logs}}
+
+
+def fingerprint(system: System, averaged: bool = False) -> dict[str, Any]:
     """What the system's numbers were made with, as far as all of its tasks share it.
+
+    Args:
+        averaged: runs of several seeds make one entry, which then names none.
 
     Raises:
         AudioTasksError: its tasks were run with different settings.
@@ -142,11 +157,14 @@ def fingerprint(system: System) -> dict[str, Any]:
         "host": settings.host_version,
         "judge": settings.judge,
         "plugin": settings.plugin_version,
-        "seeds": settings.seeds,
+        **({} if averaged else {"seeds": settings.seeds}),
     }
     found: dict[str, Any] = {"model": system.model, "model_args": system.model_args}
+    logs = list(system.logs.values())
     for name, read_setting in readers.items():
-        values = {settings.text(value): value for value in map(read_setting, system.logs.values())}
+        values = {settings.text(value): value for value in map(read_setting, logs)}
+        joined = settings.one_judge(logs) if name == "judge" else None
+        values = values if joined is None else {settings.text(joined): joined}
         if len(values) > 1:
             raise AudioTasksError(
                 f"{system.label}: its tasks differ in {name} ({'; '.join(values)}); name one run with --run DATE"
@@ -161,13 +179,14 @@ def _place(log: TaskLog) -> str:
     return kind if kind in ("hub", "demo") else "folder"
 
 
-def _task(log: TaskLog) -> dict[str, Any]:
+def _task(log: TaskLog, kept: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "run": log.run.date,
         "version": settings.task_version(log),
         "questions": settings.content(log),
         "revision": settings.revision(log),
         "verdicts": count_verdicts(record.verdict for record in log.records),
+        **({"kept": dict(kept)} if kept else {}),
     }
 
 
@@ -177,8 +196,7 @@ def _put(entries: dict[str, Entry], new: Entry) -> str:
         if _agree(known, new):
             tasks = dict(known["tasks"])
             for task, told in new["tasks"].items():
-                if task not in tasks or _later(told, tasks[task]):
-                    tasks[task] = told
+                tasks[task] = told if task not in tasks else _joined(tasks[task], told)
             del entries[name]
             new = {**new, "tasks": tasks}
     name = _name(new)
@@ -195,6 +213,15 @@ def _agree(a: Entry, b: Entry) -> bool:
 
 def _same_task(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return all(a[key] == b[key] for key in ("version", "questions", "revision"))
+
+
+def _joined(known: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The later of the two, with the runs of both where an entry keeps them."""
+    first, last = (known, new) if _later(new, known) else (new, known)
+    runs = [told.get("kept", {}).get("runs") for told in (first, last)]
+    if not all(isinstance(told, dict) for told in runs):
+        return last
+    return {**last, "kept": {**last["kept"], "runs": {**runs[0], **runs[1]}}}
 
 
 def _later(new: Mapping[str, Any], known: Mapping[str, Any]) -> bool:

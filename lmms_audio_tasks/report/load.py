@@ -6,11 +6,16 @@ whose it is: the results file of the same date does.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lmms_audio_tasks import registry
@@ -22,16 +27,24 @@ from lmms_audio_tasks.report.document import Note
 
 _SAMPLES = re.compile(r"(?P<date>[^.].*?)_samples_(?P<task>.+)\.jsonl")
 _RESULTS = re.compile(r"(?P<date>[^.].*?)_results\.json")
+_OWN = frozenset((*(field.name for field in fields(Record)), "score", "cluster"))
+"""A record's own fields, and the two that the host averages by."""
 _TEXTS = ("item_id", "benchmark", "task", "source", "response", "verdict", "reason", "golden", "chosen")
+_FIELDS = itemgetter(*_TEXTS, "groups", "options")
 _SECRET = re.compile(r"(?i)\b([\w.-]*(?:key|token|secret|password))=[^,]*")
 LOGGED = "lmms_eval --output_path DIR --log_samples writes them"
 
 
 class Item(NamedTuple):
-    """A record and the prompt it answers ("" where the log has none)."""
+    """A record and the prompt it answers ("" where the log has none).
+
+    Attributes:
+        more: what the log holds of it beside the record's own fields, such as the trace of an episode; mostly nothing.
+    """
 
     record: Record
     prompt: str
+    more: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,7 @@ class Run:
         return _mapping(_mapping(self.results.get("configs")).get(task))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskLog:
     """The records of one task in one run.
 
@@ -76,7 +89,7 @@ class TaskLog:
         """Whether any record is of the demo set."""
         return any(item.record.demo for item in self.items.values())
 
-    @property
+    @cached_property
     def records(self) -> list[Record]:
         """The records alone."""
         return [item.record for item in self.items.values()]
@@ -115,11 +128,25 @@ def load(logdirs: Sequence[Path], benchmark: str) -> Loaded:
         bare |= without
     runs: dict[tuple[Path, str], Run] = {}
     logs = []
-    for path in sorted(files):
-        key = (path.parent, files[path]["date"])
-        runs[key] = runs.get(key) or _read_run(*key)
-        logs.append(_read_log(runs[key], files[path]["task"], path))
+    with without_collection():
+        for path in sorted(files):
+            key = (path.parent, files[path]["date"])
+            runs[key] = runs.get(key) or _read_run(*key)
+            logs.append(_read_log(runs[key], files[path]["task"], path))
     return Loaded(logs, _notes(logs, others, bare, benchmark))
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Without Python's search for cycles: records have none, and going through a hundred thousand of them again and
+    again takes a quarter of the time of a report."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _find(logdir: Path, pattern: re.Pattern[str]) -> dict[Path, re.Match[str]]:
@@ -175,36 +202,76 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _read_log(run: Run, task: str, path: Path) -> TaskLog:
     items: dict[str, Item] = {}
+    shared: _Shared = {}
     for number, sample in read_lines(path):
-        record = _record(path, number, sample)
+        found = _found(path, number, sample)
+        record = _record(path, number, found, shared)
         if record.task != task:
             raise DataError(path, f"records of {task}", f"one of {record.task}", f"line {number}")
         if record.item_id in items:
             raise DataError(path, "each item once", f"{record.item_id!r} again", f"line {number}")
         prompt = sample.get("input")
-        items[record.item_id] = Item(record, prompt if isinstance(prompt, str) else "")
+        prompt = shared.setdefault(prompt, prompt) if isinstance(prompt, str) else ""
+        if _OWN.issuperset(found):
+            items[record.item_id] = Item(record, prompt)
+        else:
+            items[record.item_id] = Item(record, prompt, {name: found[name] for name in found.keys() - _OWN})
     if not items:
         raise DataError(path, "at least one sample", "an empty file")
     return _judged(TaskLog(run, task, path, items, ()))
 
 
-def _record(path: Path, number: int, sample: Mapping[str, Any]) -> Record:
+_Shared = dict[Any, Any]
+"""One copy of whatever many records have alike; it keeps a hundred thousand records small."""
+
+
+def _found(path: Path, number: int, sample: Mapping[str, Any]) -> Mapping[str, Any]:
     """The record among a sample's metrics, whatever the metric is called."""
-    found = next((value for value in sample.values() if isinstance(value, dict) and "item_id" in value), None)
-    if found is None:
-        raise DataError(path, "a record of this plugin among the metrics", "none", f"line {number}")
+    for found in sample.values():
+        if isinstance(found, dict) and "item_id" in found:
+            return found
+    raise DataError(path, "a record of this plugin among the metrics", "none", f"line {number}")
+
+
+def _record(path: Path, number: int, found: Mapping[str, Any], shared: _Shared) -> Record:
+    try:
+        *texts, groups, options = _FIELDS(found)
+        values = [*texts, *groups.values()]
+        sound = {*map(type, values), *map(type, options)} == {str} and isinstance(options, list)
+    except (KeyError, AttributeError, TypeError):
+        raise _fault(path, number, found) from None
+    if not sound or found["verdict"] not in VERDICTS:
+        raise _fault(path, number, found)
+    share: Callable[[Any, Any], Any] = shared.setdefault
+    item_id, benchmark, task, source, response, verdict, reason, golden, chosen, *labels = map(share, values, values)
+    names, choices = tuple(groups), tuple(options)
+    return Record(
+        item_id,
+        benchmark,
+        task,
+        source,
+        found.get("demo") is True,
+        response,
+        verdict,
+        reason,
+        golden,
+        chosen,
+        dict(zip(share(names, names), labels, strict=True)),
+        share(choices, choices),
+    )
+
+
+def _fault(path: Path, number: int, found: Mapping[str, Any]) -> DataError:
+    """What is wrong with a record."""
+    groups, options = found.get("groups"), found.get("options")
     for name in _TEXTS:
         if not isinstance(found.get(name), str):
-            raise DataError(path, f"{name} to be a text", f"{found.get(name)!r:.60}", f"line {number}")
+            return DataError(path, f"{name} to be a text", f"{found.get(name)!r:.60}", f"line {number}")
     if found["verdict"] not in VERDICTS:
-        raise DataError(path, f"a verdict ({', '.join(VERDICTS)})", repr(found["verdict"]), f"line {number}")
-    groups, options = found.get("groups"), found.get("options")
+        return DataError(path, f"a verdict ({', '.join(VERDICTS)})", repr(found["verdict"]), f"line {number}")
     if not isinstance(groups, dict) or not all(isinstance(value, str) for value in groups.values()):
-        raise DataError(path, "groups to be an object of texts", f"{groups!r:.60}", f"line {number}")
-    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-        raise DataError(path, "options to be a list of texts", f"{options!r:.60}", f"line {number}")
-    texts = {name: found[name] for name in _TEXTS}
-    return Record(**texts, demo=found.get("demo") is True, groups=groups, options=tuple(options))
+        return DataError(path, "groups to be an object of texts", f"{groups!r:.60}", f"line {number}")
+    return DataError(path, "options to be a list of texts", f"{options!r:.60}", f"line {number}")
 
 
 def _judged(log: TaskLog) -> TaskLog:
@@ -215,6 +282,9 @@ def _judged(log: TaskLog) -> TaskLog:
         item = items.get(verdict["item_id"])
         if item is None or verdict["task"] != log.task:
             raise DataError(file, f"verdicts on {log.file.name}", f"one on {verdict['task']} {verdict['item_id']}")
+        if "trace" in item.more:
+            # The verdicts on an episode's steps decided what came next; nothing can be judged afterwards.
+            continue
         if _words(verdict.get("response", item.record.response)) != _words(item.record.response):
             raise DataError(
                 file, f"verdicts on {log.file.name}", f"one on another response to {verdict['item_id']}; judge it again"
@@ -225,7 +295,12 @@ def _judged(log: TaskLog) -> TaskLog:
         items[record.item_id] = item._replace(record=record)
         judged.add(record.item_id)
         judges.append(_mapping(verdict.get("judge")))
-    judges += [_judge_of(item.record) for name, item in items.items() if name not in judged]
+    own = [item for name, item in items.items() if name not in judged]
+    told = {item.record.reason: item.record for item in own if "trace" not in item.more}
+    judges += map(_judge_of, told.values())
+    if any("trace" in item.more for item in own):
+        metadata = _mapping(log.run.task_config(log.task).get("metadata"))
+        judges.append(_mapping(metadata.get("judge")) or {"mode": "rule"})
     unique = {json.dumps(judge, sort_keys=True): judge for judge in judges}
     return replace(log, items=items, judges=tuple(unique[key] for key in sorted(unique)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from lmms_audio_tasks import registry
@@ -21,10 +21,12 @@ _COUNTED: tuple[tuple[Verdict, str], ...] = (
     ("undecided", "are undecided by the rules and count as not correct; a judge could settle them (--judge hybrid)"),
 )
 
+_OPEN = "have no usable verdict, so that the scores they belong to are told by their bounds alone; run the judge again"
+
 # What must be the same in all cells: its name, and how it reads.
 _SAME_EVERYWHERE: tuple[tuple[str, Callable[[TaskLog], Any]], ...] = (
     ("data sources", settings.data_kind),
-    ("judge settings", settings.judge_label),
+    ("judge settings", settings.judge_but_prompts),
     ("task versions", settings.task_version),
     ("generation settings", settings.generation),
 )
@@ -32,29 +34,43 @@ _SAME_EVERYWHERE: tuple[tuple[str, Callable[[TaskLog], Any]], ...] = (
 _SAME_IN_A_TASK: tuple[tuple[str, Callable[[TaskLog], Any]], ...] = (
     ("data revisions", settings.revision),
     ("questions", settings.content),
+    ("judge prompts", settings.judge_prompts),
 )
 
 
-def missing(systems: Sequence[System], benchmark: str) -> list[Note]:
-    """Everything to be told about `systems`, most important first; [] where all is complete, equal and official."""
+def missing(
+    systems: Sequence[System], benchmark: str, optional: Collection[str] = (), open_scores: bool = False
+) -> list[Note]:
+    """Everything to be told about `systems`, most important first; [] where all is complete, equal and official.
+
+    Args:
+        optional: tasks that nobody misses.
+        open_scores: see `Definitions.OPEN_SCORES`.
+    """
     notes = [DEMO] if any(system.demo for system in systems) else []
     for system in systems:
         label, logs = system.label, system.logs
-        notes += not_run(label, list(logs), benchmark)
+        notes += not_run(label, list(logs), benchmark, optional)
         notes += too_few(label, {task: len(log.items) for task, log in logs.items()})
         notes += _limited(system)
+        verdicts = {
+            task: Counter(record.verdict for log in runs for record in log.records)
+            for task, runs in system.runs.items()
+        }
+        responses = sum(found.total() for found in verdicts.values())
         for verdict, _ in _COUNTED:
-            counts = {task: sum(r.verdict == verdict for r in log.records) for task, log in logs.items()}
-            notes += counted(label, verdict, counts, sum(map(len, (log.items for log in logs.values()))))
+            counts = {task: found[verdict] for task, found in verdicts.items()}
+            notes += counted(label, verdict, counts, responses, open_scores)
         notes += _empty(system)
         notes += _several_runs(system)
         notes += _several_judges(system)
     return notes + _mixed(systems)
 
 
-def not_run(label: str, tasks: Sequence[str], benchmark: str) -> list[Note]:
-    """The benchmark's tasks that are not among `tasks`."""
-    absent = [task.name for task in registry.benchmark(benchmark).tasks if task.name not in tasks]
+def not_run(label: str, tasks: Sequence[str], benchmark: str, optional: Collection[str] = ()) -> list[Note]:
+    """The benchmark's tasks that are neither among `tasks` nor `optional`."""
+    known = [task.name for task in registry.benchmark(benchmark).tasks]
+    absent = [name for name in known if name not in tasks and name not in optional]
     return [Note("not run", listed(absent), label)] if absent else []
 
 
@@ -72,12 +88,14 @@ def too_few(label: str, items: Mapping[str, int]) -> list[Note]:
     ]
 
 
-def counted(label: str, verdict: str, counts: Mapping[str, int], responses: int) -> list[Note]:
+def counted(
+    label: str, verdict: str, counts: Mapping[str, int], responses: int, open_scores: bool = False
+) -> list[Note]:
     """How many responses got a verdict that must be told beside the accuracy."""
     there = [f"{task} {count}" for task, count in counts.items() if count]
     if not there:
         return []
-    meaning = dict(_COUNTED)[verdict]  # type: ignore[index]
+    meaning = _OPEN if open_scores and verdict == "unjudged" else dict(_COUNTED)[verdict]  # type: ignore[index]
     return [Note(verdict, f"{sum(counts.values())} of {responses} responses {meaning}: {listed(there)}", label)]
 
 

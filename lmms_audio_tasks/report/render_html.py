@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from lmms_audio_tasks import registry
 from lmms_audio_tasks.report import plots, render_json
-from lmms_audio_tasks.report.document import Cell, Column, Line, Note, Report, Table, lines
+from lmms_audio_tasks.report.document import Cell, Column, Line, Note, Report, Table, first_of_each, lines
 
 _HERE = Path(__file__).parent
 _MIME = {".wav": "audio/wav", ".flac": "audio/flac", ".ogg": "audio/ogg", ".mp3": "audio/mpeg"}
@@ -157,7 +158,8 @@ def _audio_notes(audio: Audio | None) -> list[Note]:
 
 def _plots(report: Report) -> tuple[list[plots.Plot], list[Note]]:
     name = f"{__package__}.{report.benchmark}.plots"
-    if find_spec(name) is None:
+    # A leaderboard of several benchmarks has no plots.
+    if report.benchmark not in registry.benchmarks() or find_spec(name) is None:
         return [], []
     if not plots.available():
         return [], [Note("plots", f"left out, as matplotlib is not installed ({plots.INSTALL})")]
@@ -178,7 +180,10 @@ def _figures(drawn: list[plots.Plot]) -> str:
 
 
 def _table(table: Table, audio: Audio | None, drawn: list[plots.Plot]) -> str:
-    shown = lines(table)
+    all_lines = lines(table)
+    shown = first_of_each(all_lines, table.most)
+    more = len(all_lines) - len(shown)
+    rest = f'<p class="rest">{more:,} more lines are in the JSON, which the button above saves.</p>' if more else ""
     name = f"t-{escape(table.name)}"
     search = (
         f'<div class="tools"><label class="filter">Filter <input type="search" placeholder="words" data-for="{name}">'
@@ -191,7 +196,16 @@ def _table(table: Table, audio: Audio | None, drawn: list[plots.Plot]) -> str:
         f'<section id="{escape(table.name)}"><h2>{escape(table.title)}</h2><p>{escape(table.about)}</p>\n'
         f'{_figures(drawn)}{search}<div class="scroll" tabindex="0" role="region" '
         f'aria-label="{escape(table.title)}"><table id="{name}">{_head(table.columns)}<tbody>\n'
-        f"{''.join(_line(table.columns, line, audio) for line in shown)}</tbody></table></div></section>\n"
+        f"{''.join(_line(table.columns, line, audio) for line in shown)}</tbody></table></div>{rest}"
+        f"{_folds(table)}</section>\n"
+    )
+
+
+def _folds(table: Table) -> str:
+    """What is long lies closed until it is asked for, with the title that says what it is."""
+    return "".join(
+        f'<details class="fold"><summary>{escape(fold.title)}</summary>{fold.html()}</details>\n'
+        for fold in first_of_each(table.folds, table.most)
     )
 
 

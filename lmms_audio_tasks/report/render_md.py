@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
-from lmms_audio_tasks.report.document import Column, Line, Report, Table, lines
+from lmms_audio_tasks.report.document import Column, Report, Table, first_of_each, lines
 
 _SPECIAL = re.compile(r"([\\`*\[\]|~])")
 _LONGEST = 160
@@ -26,7 +25,7 @@ def _note(kind: str, system: str, text: str) -> str:
 
 def _table(table: Table) -> str:
     all_lines = lines(table)
-    shown = _first(all_lines, table.brief)
+    shown = first_of_each(all_lines, table.brief)
     titles = [f"{column.group} {column.title.lower()}" if column.group else column.title for column in table.columns]
     rows = [
         [escape(title) for title in titles],
@@ -48,19 +47,14 @@ def _table(table: Table) -> str:
         for row in body
     )
     more = len(all_lines) - len(shown)
-    rest = f"\n\n{more} more are in the other formats, or with --items 0." if more else ""
-    return f"## {escape(table.title)}\n\n{escape(table.about)}\n\n{text}{rest}"
+    others = "the other formats" if table.most is None else "JSON and CSV"
+    rest = f"\n\n{more} more are in {others}, or with --items 0." if more else ""
+    return f"## {escape(table.title)}\n\n{escape(table.about)}\n\n{text}{rest}{_folds(table)}"
 
 
-def _first(all_lines: list[Line], most: int | None) -> list[Line]:
-    """The first so many lines of each system."""
-    seen: Counter[str] = Counter()
-    kept = []
-    for line in all_lines:
-        seen[line.system] += 1
-        if most is None or seen[line.system] <= most:
-            kept.append(line)
-    return kept
+def _folds(table: Table) -> str:
+    shown = first_of_each(table.folds, table.brief)
+    return "".join(f"\n\n{fold.md().rstrip()}" for fold in shown)
 
 
 def _cell(column: Column, text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from lmms_audio_tasks.report.load import TaskLog
@@ -33,8 +35,11 @@ def content(log: TaskLog) -> str:
     The recordings are not part of it, as a log does not hold them.
     """
     digest = hashlib.sha256()
+    # As `json.dumps` writes the three, which takes several times as long for a text alone.
+    quoted = lru_cache(maxsize=4096)(encode_basestring_ascii)
     for item_id, item in sorted(log.items.items()):
-        digest.update(json.dumps([item_id, item.prompt, item.record.golden]).encode())
+        told = f"[{encode_basestring_ascii(item_id)}, {quoted(item.prompt)}, {quoted(item.record.golden)}]"
+        digest.update(told.encode())
     return digest.hexdigest()[:16]
 
 
@@ -51,6 +56,40 @@ def judge_label(log: TaskLog) -> str:
 def judges_label(judges: Sequence[Mapping[str, Any]]) -> str:
     """The same of settings that `judge` gave."""
     return " and ".join(map(_judge_words, judges))
+
+
+def judge_but_prompts(log: TaskLog) -> str:
+    """The same without the versions of the prompts, which belong to the kinds of question that a task has."""
+    return " and ".join(dict.fromkeys(_judge_words(_core(told)) for told in log.judges))
+
+
+def judge_prompts(log: TaskLog) -> str:
+    """The versions of the judges' prompts; "" where rules alone judged."""
+    found = ({name: told[name] for name in _PROMPTS if name in told} for told in log.judges)
+    return " and ".join(text(prompts) for prompts in found if prompts)
+
+
+def one_judge(logs: Sequence[TaskLog]) -> list[Mapping[str, Any]] | None:
+    """The judge of several tasks, with the prompts of all of them; None where it is not one and the same."""
+    told = [found for log in logs for found in log.judges]
+    if not told or any(len(log.judges) != 1 or _core(found) != _core(told[0]) for log in logs for found in log.judges):
+        return None
+    joined: dict[str, Any] = dict(_core(told[0]))
+    prompts: dict[str, Any] = {}
+    for found in told:
+        own = {"prompt": found["prompt"]} if "prompt" in found else {}
+        for name, version in {**own, **(found.get("prompts") or {})}.items():
+            if prompts.setdefault(name, version) != version:
+                return None
+    joined |= {"prompt": prompts.pop("prompt")} if "prompt" in prompts else {}
+    return [joined | ({"prompts": prompts} if prompts else {})]
+
+
+_PROMPTS = ("prompt", "prompts")
+
+
+def _core(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name not in _PROMPTS}
 
 
 def _judge_words(told: Mapping[str, Any]) -> str:
@@ -71,7 +110,8 @@ def task_version(log: TaskLog) -> Any:
 def generation(log: TaskLog) -> dict[str, Any]:
     """Generation settings of the task, and those of the command line, which win; system prompts and templates too."""
     found = log.run.task_config(log.task).get("generation_kwargs")
-    told = found if isinstance(found, dict) else {}
+    # How many rounds the host lets a task take is no matter of generating.
+    told = {name: value for name, value in found.items() if name != _ROUNDS} if isinstance(found, dict) else {}
     results = log.run.results
     more = {
         "gen_kwargs": _config(log).get("gen_kwargs") or None,
@@ -79,6 +119,9 @@ def generation(log: TaskLog) -> dict[str, Any]:
         "chat_template_sha": results.get("chat_template_sha"),
     }
     return told | {name: value for name, value in more.items() if value is not None}
+
+
+_ROUNDS = "max_agentic_steps"
 
 
 def seeds(log: TaskLog) -> dict[str, Any]:

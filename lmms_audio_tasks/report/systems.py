@@ -11,12 +11,14 @@ from typing import NamedTuple
 from lmms_audio_tasks.errors import AudioTasksError
 from lmms_audio_tasks.registry import UnknownNameError
 from lmms_audio_tasks.report.document import Note
-from lmms_audio_tasks.report.load import Run, TaskLog
+from lmms_audio_tasks.report.load import TaskLog
 
 DEMO_MARK = " (demo data)"
 _NAMING = ("pretrained", "model", "model_name", "model_version", "model_id")
 _NO_MATTER = ("device", "device_map", "batch_size", "max_batch_size")
 """Arguments that say where and how fast a model runs, not which it is."""
+_SEED = "seed"
+"""The argument in which runs of one system may differ where they are averaged."""
 _ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
 
@@ -26,7 +28,8 @@ class System:
 
     Attributes:
         label: what the report calls it; marked where its data are the demo set.
-        logs: by task.
+        logs: by task, of each the latest.
+        runs: by task, the logs of all runs that count, the latest last.
     """
 
     label: str
@@ -34,6 +37,7 @@ class System:
     model_args: str
     demo: bool
     logs: Mapping[str, TaskLog]
+    runs: Mapping[str, tuple[TaskLog, ...]]
 
     @property
     def origin(self) -> str:
@@ -61,7 +65,11 @@ class _Key(NamedTuple):
 
 
 def choose(
-    logs: Sequence[TaskLog], runs: Sequence[str] = (), all_runs: bool = False, names: Sequence[tuple[str, str]] = ()
+    logs: Sequence[TaskLog],
+    runs: Sequence[str] = (),
+    all_runs: bool = False,
+    names: Sequence[tuple[str, str]] = (),
+    averaged: bool = False,
 ) -> Chosen:
     """Sort logs into systems: the latest run for each model and task, or each run for itself with `all_runs`.
 
@@ -69,6 +77,7 @@ def choose(
 
     Args:
         runs: starts of dates; only runs that begin with one of them count.
+        averaged: keep the older runs in `System.runs`, those with another `seed` among the arguments too.
         names: pairs of a model (its label, its `--model`, or both with arguments as `model,arguments`) and a new label.
 
     Raises:
@@ -78,18 +87,22 @@ def choose(
     kept = _of_runs(logs, runs)
     grouped: defaultdict[_Key, defaultdict[str, list[TaskLog]]] = defaultdict(lambda: defaultdict(list))
     for log in kept:
-        grouped[_key(log, all_runs)][log.task].append(log)
+        grouped[_key(log, all_runs, averaged)][log.task].append(log)
     labels = _renamed(_labels(list(grouped)), names)
     systems, older = [], set()
     for key, by_task in grouped.items():
-        latest = {task: max(found, key=lambda log: (log.run.date, str(log.file))) for task, found in by_task.items()}
+        all_of = {task: sorted(found, key=lambda log: (log.run.date, str(log.file))) for task, found in by_task.items()}
+        latest = {task: found[-1] for task, found in all_of.items()}
+        counting = {task: tuple(found if averaged else found[-1:]) for task, found in all_of.items()}
         older |= {log.run.date for found in by_task.values() for log in found} - {
             log.run.date for log in latest.values()
         }
         newest = max(latest.values(), key=lambda log: log.run.date).run
+        arguments = _without_seed(newest.model_args) if averaged else newest.model_args
         label = labels[key] + (DEMO_MARK if key.demo else "")
-        systems.append(System(label, newest.model, newest.model_args, key.demo, latest))
+        systems.append(System(label, newest.model, arguments, key.demo, latest, counting))
     notes = [Note("older runs", f"not shown, as later ones are: {', '.join(sorted(older))}")] if older else []
+    notes = [] if averaged else notes
     return Chosen(sorted(systems, key=lambda system: system.demo), notes)
 
 
@@ -101,15 +114,20 @@ def _of_runs(logs: Sequence[TaskLog], runs: Sequence[str]) -> list[TaskLog]:
     return [log for log in logs if not runs or log.run.date.startswith(tuple(runs))]
 
 
-def _key(log: TaskLog, all_runs: bool) -> _Key:
+def _key(log: TaskLog, all_runs: bool, averaged: bool) -> _Key:
     run = log.run
-    kept = sorted(part for part in split_arguments(run.model_args) if part.partition("=")[0] not in _NO_MATTER)
+    passed_over = {*_NO_MATTER, *([_SEED] if averaged else [])}
+    kept = sorted(part for part in split_arguments(run.model_args) if part.partition("=")[0] not in passed_over)
     return _Key(run.model, tuple(kept), log.demo, run.date if all_runs else "")
 
 
 def split_arguments(arguments: str) -> list[str]:
     """The parts of `a=1,b=x,y,c=2`: `a=1`, `b=x,y`, `c=2`."""
     return [part.strip() for part in _ARGUMENT.split(arguments) if part.strip()]
+
+
+def _without_seed(arguments: str) -> str:
+    return ",".join(part for part in split_arguments(arguments) if part.partition("=")[0] != _SEED)
 
 
 def _short(key: _Key) -> str:
@@ -156,12 +174,11 @@ def _renamed(labels: Mapping[_Key, str], names: Sequence[tuple[str, str]]) -> di
 
 def describe(system: System) -> dict[str, object]:
     """A system as plain JSON types: label, model, arguments, whether demo, and its runs."""
-    runs: dict[str, Run] = {log.run.date: log.run for log in system.logs.values()}
     return {
         "label": system.label,
         "model": system.model,
         "model_args": system.model_args,
         "demo": system.demo,
-        "runs": sorted(runs),
+        "runs": sorted({log.run.date for logs in system.runs.values() for log in logs}),
         "tasks": sorted(system.logs),
     }

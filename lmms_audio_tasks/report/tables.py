@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmms_audio_tasks import stats
-from lmms_audio_tasks.records import VERDICTS, Record, count_verdicts
-from lmms_audio_tasks.report.document import Row, Value
+from lmms_audio_tasks.records import VERDICTS, Record, Verdict, count_verdicts
+from lmms_audio_tasks.report.document import Column, Row, Table, Value
 
 Method = Literal["wilson", "paper"]
 Keys = Mapping[str, str]
@@ -82,6 +82,34 @@ def verdict_row(keys: Keys, tally: Tally) -> Row:
     for verdict in ("wrong", "none", "several", "undecided", "unjudged"):
         shares[f"{verdict}_share"] = 100 * tally.counts.get(verdict, 0) / tally.scored if tally.scored else None
     return Row(keys, {"n": tally.n, **{verdict: tally.counts.get(verdict, 0) for verdict in VERDICTS}, **shares})
+
+
+_VERDICT_TITLES: Mapping[Verdict, str] = {
+    "correct": "Correct",
+    "wrong": "Wrong option",
+    "none": "No option",
+    "several": "Several options",
+    "undecided": "Undecided",
+    "unjudged": "Unjudged",
+    "error": "Model failed",
+}
+
+
+def verdict_table(
+    rows: Sequence[Row], first: Sequence[Column], verdicts: Mapping[Verdict, str] = _VERDICT_TITLES
+) -> Table:
+    """Errors by kind, of rows that `verdict_row` made.
+
+    Args:
+        first: columns that say what a line is about.
+        verdicts: those that the benchmark knows, with a title each.
+    """
+    about = (
+        "Counts. Items on which the model failed are not in the accuracy; all other kinds are in its denominator, and "
+        "only the first in its numerator."
+    )
+    columns = (*first, Column("Items", "n"), *(Column(title, verdict) for verdict, title in verdicts.items()))
+    return Table("verdicts", "Errors by kind", about, tuple(rows), columns)
 
 
 def letter_rows(keys: Keys, records: Sequence[Record]) -> list[Row]:

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from lmms_audio_tasks import sources
+from lmms_audio_tasks.report.definitions import Content, Entrant, Options
 from lmms_audio_tasks.report.document import Row, Table
+from lmms_audio_tasks.report.load import TaskLog
 from lmms_audio_tasks.report.sakura import behind, comparisons, paper
 from lmms_audio_tasks.report.sakura.shared import AVERAGE
 from lmms_audio_tasks.report.systems import System
-from lmms_audio_tasks.report.tables import Method, Tally
+from lmms_audio_tasks.report.tables import Method
 from lmms_audio_tasks.sakura import TRACKS
 
 TITLE = "SAKURA"
+INTERVALS: tuple[Method, ...] = ("wilson", "paper")
+TAKES_DATA = True
+OPTIONAL: tuple[str, ...] = ()
+AVERAGES_RUNS = False
+OPEN_SCORES = False
 
 
-def tables(
-    systems: Sequence[System],
-    method: Method = "wilson",
-    with_published: bool = False,
-    data: sources.Source | None = None,
-    shown_items: int | None = behind.SHOWN_ITEMS,
-) -> list[Table]:
-    """All of SAKURA's tables that have rows, in the order of the report.
+def content(systems: Sequence[System], options: Options) -> Content:
+    """All of SAKURA's tables.
 
-    Args:
-        data: where the data lie: for Table 1, and for the recordings where the logs do not tell.
-        shown_items: how many hard items Markdown lists of each system; None for all.
+    `options.data` is where the data lie: for Table 1, and for the recordings where the logs do not tell.
 
     Raises:
-        DataError: `data` has no SAKURA folder.
+        DataError: `options.data` has no SAKURA folder.
     """
+    method, published, data = options.interval, options.published, options.data
     accuracies = [row for system in systems for row in paper.system_rows(system, method)]
     found = [
-        *([paper.data_table(data, with_published)] if data is not None and data.kind != "hub" else []),
-        paper.accuracy_table(accuracies, method, with_published),
-        paper.given_single_table(systems, method, with_published),
+        *([paper.data_table(data, published)] if data is not None and data.kind != "hub" else []),
+        paper.accuracy_table(accuracies, method, published),
+        paper.given_single_table(systems, method, published),
         comparisons.gap_table(systems),
         comparisons.comparison_table(systems),
         paper.caption_table(systems, method),
@@ -44,17 +44,22 @@ def tables(
         behind.verdict_table(systems),
         behind.letter_table(systems),
         *behind.confusion_tables(systems),
-        behind.hard_items_table(systems, data, shown_items),
+        behind.hard_items_table(systems, data, options.shown_items),
     ]
-    return [table for table in found if table.rows]
+    return Content([table for table in found if table.rows], [])
 
 
-def leaderboard_table(entries: Sequence[tuple[str, str, Mapping[str, Tally]]]) -> Table:
-    """Table 2 of entries given as (label, origin, tallies), best multi-hop average first.
+def kept(log: TaskLog) -> dict[str, Any]:
+    """Nothing: accuracies follow from the counts of verdicts."""
+    return {}
+
+
+def leaderboard_table(entrants: Sequence[Entrant]) -> Table:
+    """Table 2 of the entries, best multi-hop average first.
 
     Incomplete entries come last, and demo ones after them.
     """
-    rows_of = [paper.accuracy_rows(*entry, method="wilson") for entry in entries]
+    rows_of = [paper.accuracy_rows(e.label, e.origin, e.tallies, method="wilson") for e in entrants]
     ranked = sorted((rows for rows in rows_of if rows), key=_rank)
     table = paper.accuracy_table([row for rows in ranked for row in rows], "wilson")
     return replace(table, title=f"{TITLE}: accuracy")

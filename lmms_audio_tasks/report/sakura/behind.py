@@ -9,10 +9,9 @@ from lmms_audio_tasks import sources
 from lmms_audio_tasks.records import Record
 from lmms_audio_tasks.report import compare
 from lmms_audio_tasks.report import tables as common
-from lmms_audio_tasks.report.document import Column, Row, Table, Value, decimal, with_interval
+from lmms_audio_tasks.report.document import SYSTEM, Column, Row, Table, Value, decimal, with_interval
 from lmms_audio_tasks.report.sakura.shared import (
     SETTING_TITLES,
-    SYSTEM,
     TRACK,
     asked,
     counted,
@@ -24,8 +23,6 @@ from lmms_audio_tasks.report.sakura.shared import (
 from lmms_audio_tasks.report.systems import System
 from lmms_audio_tasks.report.tables import Method, Tally
 from lmms_audio_tasks.sakura import TRACKS
-
-SHOWN_ITEMS = 20
 
 
 def label_table(systems: Sequence[System], method: Method) -> Table:
@@ -68,17 +65,7 @@ def verdict_table(systems: Sequence[System]) -> Table:
         for system in systems
         for spec, log in specified(system)
     ]
-    verdicts = ("correct", "wrong", "none", "several", "undecided", "unjudged", "error")
-    titles = ("Correct", "Wrong option", "No option", "Several options", "Undecided", "Unjudged", "Model failed")
-    columns = (
-        *(SYSTEM, TRACK, Column("Asked", "hop", form=asked, kind="text"), Column("Items", "n")),
-        *(Column(title, verdict) for title, verdict in zip(titles, verdicts, strict=True)),
-    )
-    about = (
-        "Counts. Items on which the model failed are not in the accuracy; all other kinds are in its denominator, and "
-        "only the first in its numerator."
-    )
-    return Table("verdicts", "Errors by kind", about, tuple(rows), columns)
+    return common.verdict_table(rows, (SYSTEM, TRACK, Column("Asked", "hop", form=asked, kind="text")))
 
 
 def letter_table(systems: Sequence[System]) -> Table:
@@ -152,9 +139,7 @@ def _of(row: Row) -> str:
     return f"{row.get('count')} of {row.get('n')}"
 
 
-def hard_items_table(
-    systems: Sequence[System], data: sources.Source | None = None, shown: int | None = SHOWN_ITEMS
-) -> Table:
+def hard_items_table(systems: Sequence[System], data: sources.Source | None = None, shown: int | None = 20) -> Table:
     """The items whose single-hop answer is right and whose multi-hop answer is not."""
     rows = [row for system in systems for track in TRACKS for row in _hard_rows(system, track, data)]
     columns = (

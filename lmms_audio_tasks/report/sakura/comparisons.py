@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from lmms_audio_tasks.report import compare
-from lmms_audio_tasks.report.document import Column, Row, Table, decimal, p_value, with_interval
+from lmms_audio_tasks.report.document import SYSTEM, Column, Row, Table, decimal
 from lmms_audio_tasks.report.sakura.shared import (
     AVERAGE,
     SETTINGS,
-    SYSTEM,
     TRACK,
     asked,
     keys_of,
@@ -36,7 +35,7 @@ def gap_table(systems: Sequence[System]) -> Table:
         *(SYSTEM, TRACK, Column("Items", "n")),
         Column("Audio", "audio_accuracy", form=decimal("audio_accuracy"), group="Accuracy"),
         Column("Text", "text_accuracy", form=decimal("text_accuracy"), group="Accuracy"),
-        *_paired_columns("Text − audio", "Text", "Audio"),
+        *compare.paired_columns("Text − audio", "Text", "Audio", of_tracks),
     )
     about = (
         "The same multi-hop items with a caption and with the audio, where the single-hop answer was right: difference "
@@ -58,17 +57,6 @@ def _paired_rows(
     return rows
 
 
-def _paired_columns(difference: str, first: str, second: str) -> tuple[Column, ...]:
-    return (
-        Column(difference, "difference", form=of_tracks(with_interval("difference", "wilson", sign=True))),
-        Column(first, "only_first", group="Only right"),
-        Column(second, "only_second", group="Only right"),
-        Column("p", "p", form=p_value("p")),
-        Column("p (Holm)", "p_holm", form=p_value("p_holm")),
-        Column("Detectable", "smallest_detectable", form=decimal("smallest_detectable")),
-    )
-
-
 def comparison_table(systems: Sequence[System]) -> Table:
     """Every two systems on the items that both answered; demo and real data are never compared."""
     rows: list[Row] = []
@@ -88,7 +76,7 @@ def comparison_table(systems: Sequence[System]) -> Table:
         *(Column("Asked", "hop", form=asked, kind="text"), Column("Items", "n")),
         Column("System", "accuracy", form=decimal("accuracy"), group="Accuracy"),
         Column("Against", "against_accuracy", form=decimal("against_accuracy"), group="Accuracy"),
-        *_paired_columns("Difference", "System", "Against"),
+        *compare.paired_columns("Difference", "System", "Against", of_tracks),
     )
     about = (
         "Two systems on the same items: difference in percentage points with its 95 % interval for paired proportions "

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from lmms_audio_tasks import registry, sources
 from lmms_audio_tasks.report import compare
 from lmms_audio_tasks.report import tables as common
-from lmms_audio_tasks.report.document import Column, Form, Row, Table, Value, decimal
+from lmms_audio_tasks.report.document import FROM, SYSTEM, Column, Form, Row, Table, Value, decimal
 from lmms_audio_tasks.report.published import number, published
 from lmms_audio_tasks.report.sakura.shared import (
     AVERAGE,
-    FROM,
     SETTINGS,
-    SYSTEM,
     by_track,
     explained,
     keys_of,

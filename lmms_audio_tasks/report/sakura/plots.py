@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from lmms_audio_tasks.report import plots
+from lmms_audio_tasks.report import heat_maps, plots
 from lmms_audio_tasks.report.document import Report, Row
 from lmms_audio_tasks.report.published import number, published
 from lmms_audio_tasks.report.sakura.shared import AVERAGE
@@ -128,7 +128,7 @@ def _confusion(track: str, system: str, rows: Sequence[Row], name: str) -> plots
     chosen = list(dict.fromkeys(row.keys["chosen"] for row in rows))
     shares = {(row.keys["label"], row.keys["chosen"]): row.get("share") for row in rows}
     grid = [[_share(shares.get((label, column))) for column in chosen] for label in labels]
-    svg = plots.heat_map(labels, chosen, grid, name)
+    svg = heat_maps.heat_map(labels, chosen, grid, name)
     alt = "; ".join(f"{label}: {_share(shares.get((label, label))):.0f} % right" for label in labels)
     return plots.Plot(system, "", alt, svg, table=f"confusion_{track}")
 

@@ -14,8 +14,6 @@ AVERAGE = "average"
 SETTINGS = (("single", "audio"), ("multi", "audio"), ("multi", "text"))
 """Hop and modality of the three kinds of task."""
 SETTING_TITLES = {("single", "audio"): "Single", ("multi", "audio"): "Multi", ("multi", "text"): "Multi, text"}
-SYSTEM = Column("System", "system", kind="text")
-FROM = Column("From", "origin", kind="text")
 TRACK = Column("Track", "track", kind="text")
 _PAPER_INTERVAL = "Intervals: the paper's, 1.96 sqrt(p (100 - p) / 500) whatever n is."
 _WILSON_INTERVAL = "Intervals: 95 %, Wilson's at the true n; of averages, from the tracks' Wilson limits."
