@@ -15,22 +15,28 @@ import numpy as np
 import pytest
 import soundfile
 import torch
+from fake_audio_server import FakeAudio
+from fake_judge_server import Reply
 from lmms_eval.api.instance import Instance
+from model_requests import GREEDY, noise, requests, write_noise
+from tiny_audio_lms import make_qwen2_audio
 from tiny_models import WINDOW_SECONDS, make_llm, make_whisper
 
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models import asr, demo
+from lmms_audio_tasks.models.audio_lm import AudioLM
 from lmms_audio_tasks.models.batches import in_batches
 from lmms_audio_tasks.models.cascade import Cascade
-from lmms_audio_tasks.models.cascade_prompts import build_prompt
+from lmms_audio_tasks.models.cascade_prompts import CAPTION_PROMPT, IMAGE_NOTE, Dialogue, Heard, build_dialogue
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.generation import Generation
 from lmms_audio_tasks.models.llm import Checkpoint, LanguageModel
+from lmms_audio_tasks.models.messages import Part, Prompt, Turn
 from lmms_audio_tasks.models.ranking import rank_options
 from lmms_audio_tasks.models.store import TextStore
+from lmms_audio_tasks.models.systems import System, complete
 from lmms_audio_tasks.records import is_error
 
-GREEDY: dict[str, Any] = {"max_new_tokens": 12, "do_sample": False, "temperature": 0, "until": []}
 Ask = tuple[Sequence[Any], str]
 
 
@@ -54,24 +60,13 @@ def clips(tmp_path: Path) -> list[Path]:
     ]
 
 
-def noise(seed: int, seconds: float) -> np.ndarray:
-    generator = np.random.default_rng(seed)
-    white = generator.standard_normal(round(seconds * 16_000))
-    colour = np.convolve(white, generator.standard_normal(32), mode="same")
-    return (0.3 * colour / np.abs(colour).max()).astype(np.float32)
-
-
-def write_noise(path: Path, seed: int, seconds: float = 1.0) -> Path:
-    soundfile.write(path, noise(seed, seconds), 16_000)
-    return path
-
-
 @pytest.fixture
 def make(whisper: Path, llm: Path, tmp_path: Path) -> Callable[..., Cascade]:
     """A cascade of the tiny models, its cache in this test's folder."""
 
     def build(**arguments: Any) -> Cascade:
-        given = {"asr": str(whisper), "llm": str(llm), "cache_dir": str(tmp_path / "cache"), "device": "cpu"}
+        cache = str(tmp_path / "cache")
+        given = {"asr": str(whisper), "llm": str(llm), "cache_dir": cache, "device": "cpu", "resume": False}
         return Cascade(**{**given, **arguments})
 
     return build
@@ -94,26 +89,21 @@ def transcribed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def requests_for(
     model: Cascade, asks: Sequence[Ask], generation: Mapping[str, Any] = GREEDY, task: str = "sounds"
 ) -> list[Instance]:
-    """Requests as the host makes them for a chat model."""
-    model.task_dict[task] = {"test": [{"audios": audios, "text": text} for audios, text in asks]}
+    """Requests of one turn each: recordings, then a text."""
+    return requests(model, [[question(audios, text)] for audios, text in asks], generation, task)
 
-    def doc_to_messages(doc: Mapping[str, Any]) -> list[dict[str, Any]]:
-        parts = [{"type": "audio", "url": url} for url in doc["audios"]]
-        return [{"role": "user", "content": [*parts, {"type": "text", "text": doc["text"]}]}]
 
-    return [
-        Instance(
-            "generate_until",
-            (text, doc_to_messages, dict(generation), number, task, "test"),
-            0,
-            {"task": task, "doc_id": number, "repeats": 1},
-        )
-        for number, (_, text) in enumerate(asks)
-    ]
+def question(audios: Sequence[Any], text: str) -> dict[str, Any]:
+    parts = [{"type": "audio", "url": url} for url in audios]
+    return {"role": "user", "content": [*parts, {"type": "text", "text": text}]}
 
 
 def ask(model: Cascade, asks: Sequence[Ask], generation: Mapping[str, Any] = GREEDY, task: str = "sounds") -> list[str]:
     return model.generate_until(requests_for(model, asks, generation, task))
+
+
+def said(text: str) -> Dialogue:
+    return (("user", text),)
 
 
 def about(clips: Sequence[Path], text: str = "What is it? (a) rain (b) wind") -> list[Ask]:
@@ -144,6 +134,16 @@ def test_whisper_reads_on_beyond_its_window(whisper: Path) -> None:
     assert len(together[1]) > len(first_window) > 0
 
 
+def test_long_clip_is_heard_alike_alone_and_beside_a_longer_one(whisper: Path) -> None:
+    model: Any = asr.Recogniser(str(whisper), None, "float32", "cpu").load()
+    long, longer = noise(5, WINDOW_SECONDS + 0.057), noise(6, 4 * WINDOW_SECONDS)
+    alone, beside = model._features([long], True), model._features([long, longer], True)
+    frames = 206
+    assert alone.input_features.shape[-1] == int(alone.attention_mask.sum()) == frames
+    assert int(beside.attention_mask[0].sum()) == frames
+    assert torch.equal(alone.input_features[0], beside.input_features[0, :, :frames])
+
+
 def test_recording_is_told_apart_by_content_whatever_its_source(
     make: Callable[..., Cascade], clips: list[Path], transcribed: list[int]
 ) -> None:
@@ -163,7 +163,7 @@ def test_question_without_audio_needs_no_recogniser(
 ) -> None:
     answer = ask(make(), [([], "What is two and two?")])
     alone = Checkpoint(str(llm), None, "float32", "cpu").load()
-    assert answer == alone.generate(["What is two and two?"], Generation.of(GREEDY), 1, int)
+    assert answer == [text for _, text in alone.answer([said("What is two and two?")], [Generation.of(GREEDY)], 1)]
     assert transcribed == []
 
 
@@ -188,22 +188,61 @@ def test_models_are_let_go_and_come_back(make: Callable[..., Cascade], clips: li
     assert ask(model, about(clips[:2])) == before
 
 
+A, B, TEXT, IMAGE = Part("audio", "a"), Part("audio", "b"), Part("text", "Why?"), Part("image", None)
+HEARD = {"a": Heard("It {rains}."), "b": Heard("")}
+DESCRIBED = {"a": Heard("It rains.", "Rain on a roof."), "b": Heard("", "")}
+
+
 @pytest.mark.parametrize(
-    ("transcripts", "template", "expected"),
+    ("parts", "heard", "template", "expected"),
     [
-        ([], "sentence", "Why?"),
-        (["It rains."], "sentence", 'A recording was transcribed by speech recognition as: "It rains."\n\nWhy?'),
+        ([TEXT], HEARD, "sentence", "Why?"),
+        ([A, TEXT], HEARD, "sentence", 'A recording was transcribed by speech recognition as: "It {rains}."\n\nWhy?'),
+        ([A], HEARD, "label", 'A recording: "It {rains}."'),
         (
-            ["It {rains}.", ""],
+            [A, B, TEXT],
+            HEARD,
             "sentence",
             'Recording 1 was transcribed by speech recognition as: "It {rains}."\n'
             "Recording 2 was transcribed by speech recognition as: (no speech was recognised)\n\nWhy?",
         ),
-        (["It rains."], "label", 'A recording: "It rains."\n\nWhy?'),
+        (
+            [TEXT, A, Part("text", "or"), Part("text", "not?"), B],
+            HEARD,
+            "label",
+            'Why?\n\nRecording 1: "It {rains}."\n\nor\nnot?\n\nRecording 2: (no speech was recognised)',
+        ),
+        (
+            [A, B, TEXT],
+            DESCRIBED,
+            "sentence",
+            'Recording 1 was transcribed by speech recognition as: "It rains."\n'
+            'It was described by an audio captioning model as: "Rain on a roof."\n'
+            "Recording 2 was transcribed by speech recognition as: (no speech was recognised)\n"
+            "It was described by an audio captioning model as: (nothing was described)\n\nWhy?",
+        ),
+        ([A, TEXT], DESCRIBED, "label", 'A recording: "It rains."\nDescription: "Rain on a roof."\n\nWhy?'),
+        ([IMAGE, TEXT], HEARD, "label", f"{IMAGE_NOTE}\n\nWhy?"),
     ],
 )
-def test_build_prompt(transcripts: list[str], template: str, expected: str) -> None:
-    assert build_prompt("Why?", transcripts, template) == expected
+def test_build_dialogue(parts: list[Part], heard: dict[str, Heard], template: str, expected: str) -> None:
+    prompt = Prompt((Turn("user", tuple(parts)),))
+    assert build_dialogue(prompt, heard.__getitem__, template, images="omit") == (("user", expected),)
+
+
+def test_turns_stay_turns() -> None:
+    turns = (
+        Turn("system", (Part("text", "Be brief."),)),
+        Turn("user", (A, TEXT)),
+        Turn("assistant", (Part("text", "Rain."),)),
+        Turn("user", (B,)),
+    )
+    assert build_dialogue(Prompt(turns), HEARD.__getitem__, "label") == (
+        ("system", "Be brief."),
+        ("user", 'Recording 1: "It {rains}."\n\nWhy?'),
+        ("assistant", "Rain."),
+        ("user", "Recording 2: (no speech was recognised)"),
+    )
 
 
 def test_padding_with_the_end_token_changes_nothing(make: Callable[..., Cascade], tmp_path: Path) -> None:
@@ -266,6 +305,7 @@ import sys
 from pathlib import Path
 from lmms_audio_tasks.models.ranking import rank_options
 from lmms_audio_tasks.models.store import TextStore
+from lmms_audio_tasks.models.systems import System, complete
 name = sys.argv[2]
 store = TextStore(Path(sys.argv[1]), {"model": "tiny"}, "audio")
 for number in range(200):
@@ -320,6 +360,176 @@ def test_killed_run_keeps_finished_transcripts(
     ask(make(), about(clips))
     # Two batches of two were finished before the third was killed.
     assert sum(transcribed) == len(clips) - 4
+
+
+# --------------------------------------------------------------------------------------------------------- kept answers
+
+
+def test_answers_are_kept_by_all_that_changes_them(
+    make: Callable[..., Cascade], clips: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered: list[int] = []
+    original = LanguageModel._generate
+
+    def generate(self: Any, ids: Sequence[list[int]], how: Generation) -> list[str]:
+        answered.append(len(ids))
+        return original(self, ids, how)
+
+    monkeypatch.setattr(LanguageModel, "_generate", generate)
+
+    def asked(**arguments: Any) -> int:
+        answered.clear()
+        ask(make(**{"resume": True, **arguments}), about(clips[:2]))
+        return sum(answered)
+
+    assert asked() == 2
+    assert asked() == asked(batch_size=2) == asked(asr_batch_size=1) == 0
+    assert asked(prompt="label") == asked(max_new_tokens=3) == asked(dtype="bfloat16") == 2
+    assert asked(llm=str(make_llm(tmp_path / "other"))) == 2
+    assert asked() == 0
+    write_noise(clips[0], 77)
+    assert asked() == 1
+
+
+# --------------------------------------------------------------------------------------------- captions, turns, servers
+
+
+@pytest.fixture(scope="session")
+def captioner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_qwen2_audio(tmp_path_factory.mktemp("captioner"))
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[Dialogue]:
+    """What the language model reads."""
+    dialogues: list[Dialogue] = []
+    original = LanguageModel._encode
+
+    def encode(self: Any, dialogue: Dialogue) -> list[int]:
+        dialogues.append(dialogue)
+        return original(self, dialogue)
+
+    monkeypatch.setattr(LanguageModel, "_encode", encode)
+    return dialogues
+
+
+def test_captions_are_those_of_the_captioner_and_made_once(
+    make: Callable[..., Cascade], clips: list[Path], captioner: Path, read: list[Dialogue], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("lmms_audio_tasks.models.captions.MAX_NEW_TOKENS", 12)
+    own = AudioLM(pretrained=captioner, device="cpu", resume=False)
+    captions = ask(own, about(clips[:3], CAPTION_PROMPT))
+    assert len(set(captions)) == 3
+    build = lambda: make(captioner=f"audio_lm:{captioner}", captioner_batch_size=2)  # noqa: E731
+    ask(build(), [*about(clips[:3], "What?"), *about(clips[:3], "Why?")])
+    found = {content.split("model as: ")[1].split('"\n\n')[0].strip('"') for ((_, content),) in read}
+    assert found == {caption.strip('"') for caption in captions}
+    (written,) = (tmp_path / "cache" / "captions").glob("*/*.jsonl")
+    assert len(written.read_text(encoding="utf-8").splitlines()) == 3
+    monkeypatch.setattr(AudioLM, "answer", lambda *_: pytest.fail("described again"))
+    ask(build(), about(clips[:3], "What?"))
+
+
+def test_recording_that_cannot_be_described_is_an_error(
+    make: Callable[..., Cascade], clips: list[Path], captioner: Path, tmp_path: Path
+) -> None:
+    long = write_noise(tmp_path / "long.wav", 1, 31)
+    model = make(captioner=f"audio_lm:{captioner}")
+    assert model._captioning is not None
+    refused, fine = ask(model, about([long, clips[0]]))
+    assert is_error(refused) and "the model hears 30 s" in refused
+    assert not is_error(fine)
+
+
+def test_dialogue_goes_to_the_language_model_as_turns(
+    make: Callable[..., Cascade], clips: list[Path], read: list[Dialogue]
+) -> None:
+    first, second = (question([str(clip)], "What?") for clip in clips[:2])
+    conversation = [first, {"role": "assistant", "content": "A sound."}, second]
+    model = make(prompt="label")
+    (answer,) = model.generate_until(requests(model, [conversation]))
+    assert not is_error(answer)
+    (dialogue,) = read
+    assert [role for role, _ in dialogue] == ["user", "assistant", "user"]
+    assert dialogue[0][1].startswith("Recording 1: ") and dialogue[2][1].startswith("Recording 2: ")
+    assert dialogue[1][1] == "A sound."
+
+
+def test_images_are_an_error_or_left_out_in_so_many_words(
+    make: Callable[..., Cascade], clips: list[Path], read: list[Dialogue]
+) -> None:
+    conversation = question([str(clips[0])], "What?")
+    conversation["content"].insert(0, {"type": "image", "url": "picture.png"})
+    plain = question([str(clips[0])], "What?")
+    model = make()
+    refused, fine = model.generate_until(requests(model, [[conversation], [plain]]))
+    assert is_error(refused) and "images=omit" in refused
+    assert not is_error(fine)
+    read.clear()
+    model = make(images="omit")
+    (answer,) = model.generate_until(requests(model, [[conversation]]))
+    assert not is_error(answer)
+    assert read[0][0][1].startswith(IMAGE_NOTE)
+
+
+def test_captioner_and_language_model_behind_servers(make: Callable[..., Cascade], clips: list[Path]) -> None:
+    def describe(call: Any) -> Reply:
+        ((samples, rate),) = call.clips
+        assert call.prompt == CAPTION_PROMPT
+        return Reply(f"{len(samples) / rate:.1f} s of noise.")
+
+    def tell(call: Any) -> Reply:
+        assert not call.clips
+        return Reply(call.prompt.split("model as: ")[-1])
+
+    with FakeAudio(describe) as described_by, FakeAudio(tell) as told_by:
+        model = make(
+            captioner="openai_audio:some/captioner",
+            captioner_base_url=described_by.url,
+            llm="server:some/llm",
+            base_url=told_by.url,
+            concurrency=3,
+            max_new_tokens=9,
+        )
+        asks: list[Ask] = [([str(clips[n])], text) for n, text in ((0, "One?"), (1, "Two?"), (0, "One?"))]
+        answers = ask(model, [*asks, ([], "Three?")])
+    assert answers == ['"0.4 s of noise."\n\nOne?', '"1.1 s of noise."\n\nTwo?', '"0.4 s of noise."\n\nOne?', "Three?"]
+    assert len(described_by.calls) == 2
+    # Equal conversations are asked once.
+    assert len(told_by.calls) == 3
+    body = next(call.body for call in told_by.calls if call.prompt == "Three?")
+    assert body["messages"] == [{"role": "user", "content": "Three?"}]
+    assert (body["model"], body["max_tokens"], body["temperature"]) == ("some/llm", 9, 0)
+    identity = model.identity()
+    assert identity is not None and identity["llm"] == {"model": "some/llm", "server": told_by.url}
+    assert identity["captioner"]["model"] == "some/captioner"
+
+
+def test_server_cannot_rank(make: Callable[..., Cascade]) -> None:
+    with pytest.raises(ModelError, match="which a server does not tell"):
+        make(llm="server:some/llm", answer="rank")
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        ("sakura_asr", ("openai/whisper-large-v3", None, "meta-llama/Llama-3.1-8B-Instruct")),
+        (
+            "sakura_asr_aac",
+            (
+                "openai/whisper-large-v3",
+                "audio_lm:Qwen/Qwen2-Audio-7B-Instruct",
+                "meta-llama/Llama-3.1-8B-Instruct",
+            ),
+        ),
+    ],
+)
+def test_presets_are_the_modules_of_the_paper(preset: str, expected: tuple[str | None, ...], tmp_path: Path) -> None:
+    whole = complete(preset, System(), tmp_path)
+    assert (whole.asr, whole.captioner, whole.llm) == expected
+    # What is given wins.
+    assert complete(preset, System(llm="mine"), tmp_path).llm == "mine"
 
 
 # ------------------------------------------------------------------------------------------------------------- failures
@@ -386,6 +596,8 @@ def test_failing_batch_is_halved_until_only_the_bad_item_fails() -> None:
         ({"asr": None}, "cascade needs asr=<folder or hub id>, or preset=demo"),
         ({"asr": "/nowhere/whisper"}, "asr=/nowhere/whisper: cannot be loaded"),
         ({"llm": "/nowhere/llm"}, "llm=/nowhere/llm: cannot be loaded"),
+        ({"captioner": "qwen"}, "captioner=qwen: expected audio_lm:<folder or hub id> or openai_audio:<model>"),
+        ({"images": "skip"}, "images='skip' is not known"),
     ],
 )
 def test_bad_arguments_are_refused(
@@ -484,13 +696,13 @@ def test_equal_prompts_are_answered_once_if_greedy(
     make: Callable[..., Cascade], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: list[int] = []
-    original = LanguageModel.generate
+    original = LanguageModel.answer
 
-    def generate(self: LanguageModel, prompts: Sequence[str], *rest: Any) -> Any:
-        counts.append(len(prompts))
-        return original(self, prompts, *rest)
+    def answer(self: LanguageModel, dialogues: Sequence[Dialogue], *rest: Any) -> Any:
+        counts.append(len(dialogues))
+        return original(self, dialogues, *rest)
 
-    monkeypatch.setattr(LanguageModel, "generate", generate)
+    monkeypatch.setattr(LanguageModel, "answer", answer)
     first, other, again = ask(make(), [([], "Tell me."), ([], "Say more."), ([], "Tell me.")])
     assert counts == [2]
     assert first == again != other
@@ -535,7 +747,9 @@ def test_tokenizer_without_chat_template_gets_the_prompt_as_it_stands(
     model = make(llm=str(plain))
     assert "no chat template" in caplog.text
     assert model._llm is not None
-    assert model._llm._encode("Hi") == model._llm._tokenizer("Hi").input_ids
+    assert model._llm._encode(said("Hi")) == model._llm._tokenizer("Hi").input_ids
+    turns = (("user", "Hi"), ("assistant", "Yes?"), ("user", "Why"))
+    assert model._llm._encode(turns) == model._llm._tokenizer("Hi\n\nYes?\n\nWhy").input_ids
 
 
 # ---------------------------------------------------------------------------------------- ranking instead of generating
@@ -545,10 +759,10 @@ QUESTION = "What was said? (a) yes (b) no, never (c) ~~~"
 def test_mean_log_probabilities_are_those_of_the_whole_text(llm: Path) -> None:
     model = Checkpoint(str(llm), None, "float32", "cpu").load()
     continuations = ("y", "no, never", "yes!")
-    found = model.mean_log_probabilities("Why?", continuations)
+    found = model.mean_log_probabilities(said("Why?"), continuations)
     for continuation, value in zip(continuations, found, strict=True):
         # The plain way: the whole text through the model, each token's share summed up.
-        prompt, rest = model._encode("Why?"), model._tokenizer(continuation).input_ids
+        prompt, rest = model._encode(said("Why?")), model._tokenizer(continuation).input_ids
         with torch.inference_mode():
             logs = model._model(torch.tensor([prompt + rest])).logits[0].log_softmax(-1)
         steps = [float(logs[len(prompt) + step - 1, token]) for step, token in enumerate(rest)]
@@ -563,8 +777,9 @@ class FixedScores:
         self.scores = scores
         self.asked: list[str] = []
 
-    def mean_log_probabilities(self, prompt: str, continuations: Sequence[str]) -> tuple[float, ...]:
+    def mean_log_probabilities(self, dialogue: Dialogue, continuations: Sequence[str]) -> tuple[float, ...]:
         assert list(continuations) == ["(a) yes", "(b) no, never", "(c) ~~~"]
+        ((_, prompt),) = dialogue
         self.asked.append(prompt)
         return self.scores[prompt]
 
@@ -572,8 +787,9 @@ class FixedScores:
 def test_option_that_gains_most_from_the_transcript_is_chosen() -> None:
     # Gains: -1 + 2 = 1, -3 + 5 = 2, -9 + 8 = -1. By itself the first option would be likelier.
     model: Any = FixedScores({"heard": (-1.0, -3.0, -9.0), QUESTION: (-2.0, -5.0, -8.0), "other": (-1.0, -9.0, -9.0)})
-    questions = [("heard", QUESTION), ("other", QUESTION), (QUESTION, QUESTION), ("heard", QUESTION)]
-    assert rank_options(model, questions, int) == ["(b) no, never", "(a) yes", "(a) yes", "(b) no, never"]
+    questions = [(said(prompt), said(QUESTION)) for prompt in ("heard", "other", QUESTION, "heard")]
+    ranked = ["(b) no, never", "(a) yes", "(a) yes", "(b) no, never"]
+    assert list(rank_options(model, questions)) == list(enumerate(ranked))
     assert sorted(model.asked) == sorted(["heard", "other", QUESTION])
 
 
@@ -618,10 +834,10 @@ def test_demo_understands_speech(demo_model: Cascade, tmp_path: Path) -> None:
 
 @pytest.mark.weights
 def test_demo_answers_do_not_depend_on_the_batch_size(demo_model: Cascade) -> None:
-    prompts = ["Name a colour.", "What is the capital of Italy?", "Say yes or no: is water wet, most of the time?"]
+    texts = ["Name a colour.", "What is the capital of Italy?", "Say yes or no: is water wet, most of the time?"]
     model = demo_model._language_model()
-    how = Generation.of({"max_new_tokens": 16})
-    assert model.generate(prompts, how, 3, int) == model.generate(prompts, how, 1, int)
+    dialogues, how = [*map(said, texts)], [Generation.of({"max_new_tokens": 16})] * 3
+    assert dict(model.answer(dialogues, how, 3)) == dict(model.answer(dialogues, how, 1))
 
 
 @pytest.mark.weights

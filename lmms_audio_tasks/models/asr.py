@@ -5,7 +5,6 @@ Both decode greedily and without a prompt. Their texts differ, so they are two s
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lmms_audio_tasks.errors import ModelError
+from lmms_audio_tasks.models.weights import fingerprint, local_folder
 
 Samples = npt.NDArray[np.float32]
 _FASTER = "faster-whisper:"
@@ -63,8 +63,7 @@ class Recogniser:
     @property
     def folder(self) -> Path | None:
         """The folder of a local model; None for a hub id or a size."""
-        folder = Path(self.model).expanduser()
-        return folder if folder.is_dir() else None
+        return local_folder(self.model)
 
     @property
     def compute_type(self) -> str:
@@ -78,8 +77,6 @@ class Recogniser:
 
     def identity(self) -> dict[str, str | None] | None:
         """All that its transcripts depend on besides the recording; None where its weights are not on this machine yet.
-
-        Weights are told by the commit of a hub model, or by name, size and time of change of a folder's files.
 
         Raises:
             ModelError: the package that runs it is not installed.
@@ -99,28 +96,14 @@ class Recogniser:
         }
 
     def _weights(self) -> str | None:
-        folder = self.folder
-        if folder is None:
-            snapshot = self._snapshot()
-            return snapshot.name if snapshot else None
-        stats = [(str(path.relative_to(folder)), path.stat()) for path in sorted(folder.rglob("*")) if path.is_file()]
-        lines = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats]
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+        if self.faster and self.folder is None:
+            import faster_whisper
 
-    def _snapshot(self) -> Path | None:
-        """The folder of a hub model in the hub's cache, which is named by its commit; None if it is not there."""
-        import huggingface_hub
-
-        try:
-            if self.faster:
-                import faster_whisper
-
-                return Path(faster_whisper.download_model(self.model, local_files_only=True))
-            # Asked for by one file: a repository that was loaded from is seldom in the cache as a whole.
-            path = huggingface_hub.try_to_load_from_cache(self.model, "config.json")
-        except (OSError, ValueError):
-            return None
-        return Path(path).parent if isinstance(path, str) else None
+            try:
+                return Path(faster_whisper.download_model(self.model, local_files_only=True)).name
+            except (OSError, ValueError):
+                return None
+        return fingerprint(self.model)
 
 
 class _Whisper:
@@ -163,13 +146,26 @@ class _Whisper:
                     texts[index] = text
         return texts
 
+    def _features(self, clips: list[Samples], beyond_window: bool) -> Any:
+        options: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt", "return_attention_mask": True}
+        if not beyond_window:
+            return self._extractor(clips, **options)
+        # The frames at a clip's end see beyond it: silence beside a longer clip, but the clip mirrored where it is the
+        # longest. With silence of its own each is heard alike in any company.
+        longer = [np.pad(clip, (0, self._extractor.n_fft)) for clip in clips]
+        inputs = self._extractor(longer, truncation=False, padding="longest", **options)
+        frames = [-(-len(clip) // self._extractor.hop_length) for clip in clips]
+        for mask, count in zip(inputs.attention_mask, frames, strict=True):
+            mask[count:] = 0
+        # Cut to the longest, as `generate` does not look at the mask of a single clip.
+        inputs["input_features"] = inputs.input_features[..., : max(frames)]
+        inputs["attention_mask"] = inputs.attention_mask[:, : max(frames)]
+        return inputs
+
     def _generate(self, clips: list[Samples], beyond_window: bool) -> list[str]:
         import torch
 
-        whole = {"truncation": False, "padding": "longest"} if beyond_window else {}
-        inputs = self._extractor(
-            clips, sampling_rate=self.rate, return_tensors="pt", return_attention_mask=True, **whole
-        )
+        inputs = self._features(clips, beyond_window)
         with torch.inference_mode():
             tokens = self._model.generate(
                 inputs.input_features.to(self._model.device, self._model.dtype),

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from lmms_audio_tasks.models.failures import Failure
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+Results: TypeAlias = Sequence[str | Failure]
+Work: TypeAlias = Callable[[Sequence[T]], Results]
 
 
-def in_batches(
-    items: Sequence[T], size: int, work: Callable[[Sequence[T]], Sequence[str]]
-) -> Iterator[tuple[Sequence[T], Sequence[str | Failure]]]:
-    """Call `work` on up to `size` items at a time; yields each batch with its results as soon as they are there.
+def in_batches(items: Sequence[T], size: int, work: Work[T]) -> Iterator[tuple[Sequence[T], Results]]:
+    """`in_halves` on up to `size` items at a time."""
+    for start in range(0, len(items), size):
+        yield from in_halves(items[start : start + size], work)
 
-    A batch on which `work` raises is tried again in halves, down to single items: what is short of memory then fits,
+
+def in_halves(batch: Sequence[T], work: Work[T]) -> Iterator[tuple[Sequence[T], Results]]:
+    """Call `work` on a batch; yields it, or its parts, with the results as soon as they are there.
+
+    Where `work` raises, the batch is tried again in halves, down to single items: what is short of memory then fits,
     and only an item that fails alone becomes a `Failure`.
     """
-    for start in range(0, len(items), size):
-        yield from _halving(items[start : start + size], work)
-
-
-def _halving(
-    batch: Sequence[T], work: Callable[[Sequence[T]], Sequence[str]]
-) -> Iterator[tuple[Sequence[T], Sequence[str | Failure]]]:
     try:
         results = work(batch)
     except Exception as error:
@@ -41,8 +40,8 @@ def _halving(
         return
     logger.warning("a batch of %d failed and is tried again in halves: %s", len(batch), failure.message)
     middle = len(batch) // 2
-    yield from _halving(batch[:middle], work)
-    yield from _halving(batch[middle:], work)
+    yield from in_halves(batch[:middle], work)
+    yield from in_halves(batch[middle:], work)
 
 
 def _free_memory() -> None:

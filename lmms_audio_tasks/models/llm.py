@@ -1,20 +1,20 @@
-"""A text language model of transformers: prompts in, answers out, in left-padded batches."""
+"""A text language model of transformers: conversations in, answers out, in left-padded batches."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.batches import in_batches
+from lmms_audio_tasks.models.cascade_prompts import Dialogue
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.generation import Generation
+from lmms_audio_tasks.models.weights import fingerprint, local_folder
 
 logger = logging.getLogger(__name__)
-Progress = Callable[[int], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,7 @@ class Checkpoint:
         """Load it; `ModelError` if that fails."""
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        folder = Path(self.name).expanduser()
-        name = str(folder) if folder.is_dir() else self.name
+        name = str(local_folder(self.name) or self.name)
         shared: dict[str, Any] = {"trust_remote_code": self.trust_remote_code}
         if self.gguf:
             shared["gguf_file"] = self.gguf
@@ -55,12 +54,25 @@ class Checkpoint:
             raise ModelError(f"llm={self.name}: cannot be loaded: {error}") from error
         return LanguageModel(model.to(self.device).eval(), tokenizer)
 
+    def identity(self) -> dict[str, str | None] | None:
+        """All that its greedy answers depend on besides the dialogue; None for weights that cannot be told apart."""
+        weights = fingerprint(self.name)
+        if weights is None:
+            return None
+        return {
+            "model": self.name,
+            "weights": weights,
+            "gguf": self.gguf,
+            "dtype": self.dtype,
+            "attention": self.attention,
+        }
+
 
 class LanguageModel:
     """A loaded model and its tokenizer.
 
-    A prompt becomes one user turn of the tokenizer's chat template, without a system turn of ours (some templates add
-    their own). A tokenizer without a template gets the prompt as it stands.
+    A conversation goes through the tokenizer's chat template, without a system turn of ours (some templates add their
+    own). Without a template the model reads the turns' texts as they stand, a blank line between.
     """
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
@@ -75,29 +87,41 @@ class LanguageModel:
         if not tokenizer.chat_template:
             logger.warning("the language model has no chat template: prompts are given to it as plain text")
 
-    def generate(
-        self, prompts: Sequence[str], how: Generation, batch_size: int, progress: Progress
-    ) -> list[str | Failure]:
-        """The answer to each prompt, cut and stripped as `how` says; a failure where there is none.
+    def answer(
+        self, dialogues: Sequence[Dialogue], how: Sequence[Generation], batch_size: int
+    ) -> Iterator[tuple[int, str | Failure]]:
+        """Yield each conversation's number and its answer, cut and stripped as `how` says, as its batch is done.
 
-        With greedy decoding in float32 an answer does not depend on the batch size. `progress` is called with the
-        number of prompts done after each batch.
+        With greedy decoding in float32 an answer does not depend on the batch size.
         """
-        ids = [self._encode(prompt) for prompt in prompts]
-        answers: list[str | Failure] = [self._no_room(len(prompt), how) for prompt in ids]
-        # Longest first: like lengths waste the least padding, and a lack of memory shows at once.
-        order = sorted(
-            (index for index, answer in enumerate(answers) if not answer), key=lambda index: -len(ids[index])
-        )
-        work = lambda batch: self._generate([ids[index] for index in batch], how)  # noqa: E731
-        for batch, results in in_batches(order, batch_size, work):
-            for index, result in zip(batch, results, strict=True):
-                answers[index] = result
-            progress(len(batch))
-        return answers
+        groups: dict[Generation, list[int]] = {}
+        for index, generation in enumerate(how):
+            groups.setdefault(generation, []).append(index)
+        for generation, indices in groups.items():
+            found = self._answer_alike([dialogues[index] for index in indices], generation, batch_size)
+            yield from ((indices[place], answer) for place, answer in found)
 
-    def mean_log_probabilities(self, prompt: str, continuations: Sequence[str]) -> tuple[float, ...]:
-        """For each continuation, the mean over its tokens of log P(token | prompt, tokens before), in nats; at most 0.
+    def _answer_alike(
+        self, dialogues: Sequence[Dialogue], how: Generation, batch_size: int
+    ) -> Iterator[tuple[int, str | Failure]]:
+        ids: dict[int, list[int]] = {}
+        for index, dialogue in enumerate(dialogues):
+            found = self._tokens(dialogue, how)
+            if isinstance(found, Failure):
+                yield index, found
+            else:
+                ids[index] = found
+        # Longest first: like lengths waste the least padding, and a lack of memory shows at once.
+        order = sorted(ids, key=lambda index: -len(ids[index]))
+
+        def work(batch: Sequence[int]) -> list[str]:
+            return self._generate([ids[index] for index in batch], how)
+
+        for batch, answers in in_batches(order, batch_size, work):
+            yield from zip(batch, answers, strict=True)
+
+    def mean_log_probabilities(self, dialogue: Dialogue, continuations: Sequence[str]) -> tuple[float, ...]:
+        """For each continuation, the mean over its tokens of log P(token | dialogue, tokens before), in nats, <= 0.
 
         Each must have a token at least (a blank text may have none: `ValueError`).
         """
@@ -107,7 +131,7 @@ class LanguageModel:
         ids = [self._tokenizer(text, add_special_tokens=False).input_ids for text in continuations]
         if not all(ids):
             raise ValueError("a continuation without a token has no probability")
-        prompt_ids = self._encode(prompt)
+        prompt_ids = self._encode(dialogue)
         width = max(map(len, ids))
         # What comes after a continuation's end cannot change what came before it, so any padding will do.
         padded = [row + [0] * (width - len(row)) for row in ids]
@@ -118,11 +142,11 @@ class LanguageModel:
             found = logits.float().log_softmax(-1).gather(-1, rows[:, -width:, None])[..., 0]
         return tuple(float(row[: len(own)].mean()) for row, own in zip(found, ids, strict=True))
 
-    def _encode(self, prompt: str) -> list[int]:
+    def _encode(self, dialogue: Dialogue) -> list[int]:
         if not self._tokenizer.chat_template:
-            return self._tokenizer(prompt).input_ids
-        turn = [{"role": "user", "content": prompt}]
-        text = self._tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+            return self._tokenizer("\n\n".join(content for _, content in dialogue)).input_ids
+        turns = [{"role": role, "content": content} for role, content in dialogue]
+        text = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
         # The template wrote the special tokens already.
         return self._tokenizer(text, add_special_tokens=False).input_ids
 
@@ -140,10 +164,14 @@ class LanguageModel:
         new = tokens[:, inputs.input_ids.shape[1] :]
         return [how.cut(answer) for answer in self._tokenizer.batch_decode(new, skip_special_tokens=True)]
 
-    def _no_room(self, prompt: int, how: Generation) -> Failure | str:
-        """A failure if a prompt of so many tokens leaves too little room for the answer, else ""."""
+    def _tokens(self, dialogue: Dialogue, how: Generation) -> list[int] | Failure:
+        """The prompt's tokens; a failure if the template refuses it, or it leaves too little room for the answer."""
+        try:
+            ids = self._encode(dialogue)
+        except Exception as error:
+            return Failure.of(error)
         room = getattr(self._model.config, "max_position_embeddings", None)
         answer = how.keywords["max_new_tokens"]
-        if not room or prompt + answer <= room:
-            return ""
-        return Failure(f"a prompt of {prompt} tokens and up to {answer} new ones exceed the language model's {room}")
+        if not room or len(ids) + answer <= room:
+            return ids
+        return Failure(f"a prompt of {len(ids)} tokens and up to {answer} new ones exceed the language model's {room}")

@@ -8,9 +8,10 @@ al. 2021, "Surface form competition"). A question without audio has no such seco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from lmms_audio_tasks.models.cascade_prompts import Dialogue
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.options import OptionError, parse_options
 
@@ -21,40 +22,41 @@ Scores = tuple[float, ...]
 
 
 def rank_options(
-    model: LanguageModel, questions: Sequence[tuple[str, str]], progress: Callable[[int], Any]
-) -> list[str | Failure]:
-    """The best option of each question as `(b) text`; the first of equals; a failure where none are listed.
+    model: LanguageModel, questions: Sequence[tuple[Dialogue, Dialogue]]
+) -> Iterator[tuple[int, str | Failure]]:
+    """Yield each question's number and its best option as `(b) text`, the first of equals; a failure where none is.
 
     Args:
         model: the language model.
-        questions: the prompt with its transcripts, and the instruction alone; equal ones where there is no audio.
-        progress: called with 1 after each question.
+        questions: the conversation with what was heard, and without; equal ones where there is no audio. The options
+            are those in the last turn of the second.
     """
-    known: dict[tuple[str, tuple[str, ...]], Scores] = {}
-    answers = []
-    for prompt, instruction in questions:
-        answers.append(_best(model, prompt, instruction, known))
-        progress(1)
-    return answers
+    known: dict[tuple[Dialogue, tuple[str, ...]], Scores] = {}
+    for number, (dialogue, question) in enumerate(questions):
+        yield number, _best(model, dialogue, question, known)
 
 
 def _best(
-    model: LanguageModel, prompt: str, instruction: str, known: dict[tuple[str, tuple[str, ...]], Scores]
+    model: LanguageModel,
+    dialogue: Dialogue,
+    question: Dialogue,
+    known: dict[tuple[Dialogue, tuple[str, ...]], Scores],
 ) -> str | Failure:
     try:
-        options = tuple(f"({option.letter}) {option.text}" for option in parse_options(instruction))
+        asked = question[-1][1] if question else ""
+        options = tuple(f"({option.letter}) {option.text}" for option in parse_options(asked))
     except OptionError as error:
         return Failure(f"no options to rank: {error}")
 
-    def scores(text: str) -> Scores:
+    def scores(turns: Dialogue) -> Scores:
         # The same question is often asked about many recordings.
-        if (text, options) not in known:
-            known[text, options] = model.mean_log_probabilities(text, options)
-        return known[text, options]
+        if (turns, options) not in known:
+            known[turns, options] = model.mean_log_probabilities(turns, options)
+        return known[turns, options]
 
     try:
-        given = scores(prompt)
-        before = scores(instruction) if prompt != instruction else (0.0,) * len(options)
+        given = scores(dialogue)
+        before = scores(question) if dialogue != question else (0.0,) * len(options)
     except Exception as error:
         return Failure.of(error)
     gains = [with_it - without for with_it, without in zip(given, before, strict=True)]

@@ -7,45 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_audio_tasks import audio
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.asr import Recogniser, Samples, Transcriber
 from lmms_audio_tasks.models.batches import in_batches
 from lmms_audio_tasks.models.failures import Failure
+from lmms_audio_tasks.models.prefetch import Decoder, Fetch
 from lmms_audio_tasks.models.store import TextStore
 
 logger = logging.getLogger(__name__)
-Fetch = Callable[[], Any]
 Progress = Callable[[int], Any]
 _WINDOW_BATCHES = 16
 """Recordings are decoded so many batches ahead: enough to batch like lengths, little enough to hold in memory."""
-
-
-class Recordings:
-    """The distinct recordings of a set of questions, told apart by content hash, and how to get each."""
-
-    def __init__(self) -> None:
-        self.fetch: dict[str, Fetch] = {}
-        self._hashes: dict[str, str] = {}
-
-    def add(self, source: Any, again: Fetch) -> str:
-        """Note a recording and return its content hash.
-
-        Args:
-            source: as `audio.load` takes it. A path is kept and read once; anything heavier is let go.
-            again: how to get such a source once more.
-
-        Raises:
-            AudioError: there is no such file, or it is no audio.
-        """
-        if not isinstance(source, str):
-            key = audio.content_hash(source)
-            self.fetch.setdefault(key, again)
-            return key
-        if source not in self._hashes:
-            self._hashes[source] = audio.content_hash(source)
-        self.fetch.setdefault(self._hashes[source], lambda: source)
-        return self._hashes[source]
 
 
 class Transcription:
@@ -66,7 +38,7 @@ class Transcription:
         self._root = root
         self._batch_size = 1 if recogniser.faster else batch_size
         self._transcriber: Transcriber | None = None
-        self._identity = recogniser.identity() or self._identity_once_loaded()
+        self.identity = recogniser.identity() or self._identity_once_loaded()
 
     def unload(self) -> None:
         """Free the recogniser's memory; it is loaded again when needed."""
@@ -84,7 +56,7 @@ class Transcription:
         Raises:
             ModelError: the recogniser cannot be loaded.
         """
-        store = TextStore(self._root, self._identity, "audio")
+        store = TextStore(self._root, self.identity, "audio")
         found: dict[str, str | Failure] = {key: text for key in recordings if (text := store.get(key)) is not None}
         progress(len(found))
         missing = [key for key in recordings if key not in found]
@@ -102,11 +74,13 @@ class Transcription:
     def _window(self, recordings: Mapping[str, Fetch]) -> Iterator[dict[str, str | Failure]]:
         transcriber = self._load()
         clips: dict[str, Samples] = {}
-        for key, fetch in recordings.items():
-            try:
-                clips[key] = audio.load(fetch(), transcriber.rate)[0]
-            except Exception as error:
-                yield {key: Failure.of(error)}
+        with Decoder(transcriber.rate) as decoder:
+            pending = {key: decoder.clip(key, fetch) for key, fetch in recordings.items()}
+            for key, clip in pending.items():
+                try:
+                    clips[key] = clip.result()
+                except Exception as error:
+                    yield {key: Failure.of(error)}
         order = sorted(clips, key=lambda key: -len(clips[key]))
 
         def work(keys: Sequence[str]) -> list[str]:
