@@ -16,9 +16,10 @@ from lmms_audio_tasks.errors import AudioTasksError
 from lmms_audio_tasks.judge import commands as judge
 from lmms_audio_tasks.judge.settings import MODE_VARIABLE
 from lmms_audio_tasks.report import commands as report
+from lmms_audio_tasks.synthesize import commands as synthesize
 
 USAGE_ERROR = 2
-COMMANDS = ("tasks", "check", "score", "export", "judge", "agreement", "report", "leaderboard", "cache")
+COMMANDS = ("tasks", "check", "score", "export", "judge", "agreement", "report", "leaderboard", "synthesize", "cache")
 _OURS_HELP = f"""\
 lmms-audio-tasks adds to the options of lmms-eval:
   --audio_data {{hub,demo,DIR}}
@@ -125,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_parser(commands)
     judge.add_parser(commands)
     report.add_parser(commands)
+    synthesize.add_parser(commands)
     cache_command.add_parser(commands)
     return parser
 

@@ -1,0 +1,129 @@
+"""The thresholds in force: `settings.yaml` beside this module, and what a file of the user's overrides of it."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmms_audio_tasks.errors import DataError
+
+DEFAULTS = Path(__file__).parent / "settings.yaml"
+_OPEN = ("speakability.scripts", "normalise.")
+"""Tables whose keys are languages and symbols, which a user may add to."""
+_NEGATIVE = ("speech.loudness_lufs", "speech.peak_dbfs", "speech.silence_dbfs")
+_POSITIVE = (
+    "speech.rate",
+    "speakability.max_words",
+    "speakability.max_seconds",
+    "speakability.words_per_minute",
+    "quality.max_seconds",
+    "run.timeout_seconds",
+    "run.shard_megabytes",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings by section; the keys are those of `settings.yaml`.
+
+    Attributes:
+        speakability, normalise, speech, quality, intelligibility, run: one section each.
+    """
+
+    speakability: dict[str, Any]
+    normalise: dict[str, Any]
+    speech: dict[str, Any]
+    quality: dict[str, Any]
+    intelligibility: dict[str, Any]
+    run: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all settings, 64 hex digits."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sections as plain JSON types."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def load(path: Path | None = None) -> Settings:
+    """The settings of `settings.yaml`, overridden by those that `path` has.
+
+    Raises:
+        DataError: the file cannot be read, or has a key or value that is none.
+    """
+    sections = _read(DEFAULTS)
+    if path is not None:
+        _override(sections, _read(path), path, "")
+    return Settings(**sections)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        value = yaml.safe_load(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise DataError(path, "a settings file", "no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(path, "a settings file in UTF-8 that can be read", str(error)) from error
+    except yaml.YAMLError as error:
+        raise DataError(path, "YAML", " ".join(str(error).split())) from error
+    if not isinstance(value, dict) or not value:
+        raise DataError(path, "sections of settings, such as speakability:", _kind(value))
+    return value
+
+
+def _override(known: dict[str, Any], given: dict[Any, Any], path: Path, where: str) -> None:
+    """Put the values of `given` into `known`, each checked against the kind of the value it replaces."""
+    for key, value in given.items():
+        name = f"{where}{key}"
+        if key not in known:
+            if not name.startswith(_OPEN) or name.count(".") < 2 or not isinstance(key, str):
+                near = difflib.get_close_matches(str(key), map(str, known), n=1, cutoff=0.4)
+                hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(map(str, known))}"
+                raise DataError(path, "a setting that is known", f"{name}{hint}", name)
+            like = next(iter(known.values()), "")  # as what stands beside it
+            if not isinstance(value, type(like)):
+                raise DataError(path, _kind(like), repr(value), name)
+            known[key] = value
+        elif isinstance(known[key], dict):
+            if not isinstance(value, dict):
+                raise DataError(path, "a table of settings", _kind(value), name)
+            _override(known[key], value, path, f"{name}.")
+        else:
+            known[key] = _value(known[key], value, path, name)
+
+
+def _value(before: Any, value: Any, path: Path, name: str) -> Any:
+    if isinstance(before, bool) or isinstance(value, bool):
+        sound, expected = isinstance(before, bool) and isinstance(value, bool), "true or false"
+        if not isinstance(before, bool):
+            expected = "a number"
+    elif isinstance(before, int | float):
+        sound, expected = _number(value, name)
+    else:
+        sound, expected = isinstance(value, type(before)), _kind(before)
+    if not sound:
+        raise DataError(path, expected, repr(value), name)
+    return value
+
+
+def _number(value: Any, name: str) -> tuple[bool, str]:
+    if not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
+        return False, "a number"
+    if name in _NEGATIVE:
+        return value <= 0, "a number of at most 0"
+    if name in _POSITIVE:
+        return value > 0, "a number above 0"
+    return value >= 0, "a number of at least 0"
+
+
+def _kind(value: Any) -> str:
+    names = {str: "a text", list: "a list", dict: "a table", type(None): "an empty file", bool: "true or false"}
+    return names.get(type(value), type(value).__name__)
