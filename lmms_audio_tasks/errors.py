@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class AudioTasksError(Exception):
@@ -28,6 +29,11 @@ class DataError(AudioTasksError):
             self.file if row is None else f"{self.file}, row {row}" if isinstance(row, int) else f"{self.file}, {row}"
         )
         super().__init__(f"{where}: expected {expected}; found {found}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields and the one-line message as plain JSON types."""
+        found = {"file": self.file, "row": self.row, "expected": self.expected, "found": self.found}
+        return {**found, "message": str(self)}
 
     def __reduce__(self) -> tuple[type[DataError], tuple[str, str, str, int | str | None]]:
         """Keep the fields when the error crosses a process boundary."""

@@ -8,7 +8,43 @@ from typing import Any, NoReturn
 
 from lmms_audio_tasks.errors import DataError
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+
+
+class DoubleKey(ValueError):
+    """An object with two entries of one key."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(f"the key {key!r} twice or more")
+
+
+class NoJson(ValueError):
+    """A number that Python reads and JSON does not know: NaN, Infinity."""
+
+
+def strict_loads(text: str) -> Any:
+    """`json.loads`, but each key of an object once, and no NaN.
+
+    Raises:
+        DoubleKey, NoJson: see there.
+        ValueError: otherwise no JSON (`json.JSONDecodeError`), or a number of more digits than Python converts.
+        RecursionError: JSON of very many levels.
+    """
+    return json.loads(text, object_pairs_hook=_each_key_once, parse_constant=_no_constant)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # The json module keeps the last of two entries of one key, which would drop a response in silence.
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise DoubleKey(next(key for key in keys if keys.count(key) > 1))
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise NoJson(f"{name}, which is no JSON")
 
 
 def read_json(path: Path, kind: str) -> Any:
@@ -23,7 +59,7 @@ def read_json(path: Path, kind: str) -> Any:
     data = _read(path, kind)
     if not data.strip():
         raise DataError(path, kind, "an empty file")
-    if data.startswith(_BOM):
+    if data.startswith(BOM):
         raise DataError(path, "UTF-8 without a byte order mark", "a byte order mark", "line 1")
     try:
         text = data.decode("utf-8")
@@ -43,20 +79,12 @@ def _read(path: Path, kind: str) -> bytes:
 
 
 def _parse(path: Path, text: str) -> Any:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # The json module keeps the last of two entries of one key, which would drop a response in silence.
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            double = next(key for key in keys if keys.count(key) > 1)
-            raise DataError(path, "each key once", f"{double!r} twice or more")
-        return found
-
-    def constant(name: str) -> NoReturn:
-        raise DataError(path, "JSON", f"{name}, which is none")
-
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+        return strict_loads(text)
+    except DoubleKey as error:
+        raise DataError(path, "each key once", f"{error.key!r} twice or more") from None
+    except NoJson as error:
+        raise DataError(path, "JSON", str(error)) from None
     except json.JSONDecodeError as error:
         raise DataError(path, "JSON", error.msg, f"line {error.lineno}, column {error.colno}") from error
     except ValueError as error:  # a number of more digits than Python converts

@@ -14,10 +14,11 @@ from fake_audio_server import FakeAudio, says
 from fake_judge_server import Answer, Call, Reply
 
 from lmms_audio_tasks.errors import ModelError
-from lmms_audio_tasks.models.chat_body import REFUSED, MalformedReply, body_fields, read_completion
+from lmms_audio_tasks.models.chat_body import REFUSED, body_fields
 from lmms_audio_tasks.models.chat_server import ChatServer
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.scoring import judge_options
+from lmms_audio_tasks.servers.completion import MalformedReply, read_completion
 
 KEY = "sk-test-0123456789abcdef"
 NO_LIMIT = json.dumps(

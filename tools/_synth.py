@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -24,6 +25,18 @@ MARGIN_S = 0.1  # and so much is left there
 FADE_S = 0.01  # at either end of a tone
 
 Signal = NDArray[np.float64]
+
+
+def run(make: Callable[[], Iterable[str]]) -> int:
+    """Make a demo set and print what `make` yields; 0 when it is written, 1 with one line on stderr if it cannot be."""
+    try:
+        require_espeak()  # before anything is written
+        for line in make():
+            print(line)
+    except AudioTasksError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def require_espeak() -> str:
@@ -57,22 +70,37 @@ def speak(speech: dict[str, Any]) -> tuple[Signal, int]:
         AudioTasksError: espeak-ng is missing, or refuses the voice.
     """
     text = f'<speak><prosody range="{speech.get("range", RANGE)}">{escape(speech["text"])}</prosody></speak>'
-    program = require_espeak()
-    with tempfile.TemporaryDirectory() as folder:
-        wav = Path(folder) / "speech.wav"
-        command = [program, "-m", "--stdin", "-w", str(wav), "-v", speech["voice"]]
-        command += ["-s", str(speech.get("speed", SPEED)), "-p", str(speech.get("pitch", PITCH))]
-        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
-        if done.returncode != 0 or not wav.exists():
-            raise AudioTasksError(f"espeak-ng cannot say {speech['text']!r} as {speech['voice']}: {done.stderr!r}")
-        signal, rate = soundfile.read(wav)
+    signal, rate = espeak(text, speech["voice"], speech.get("speed", SPEED), speech.get("pitch", PITCH), "-m")
     return trim(signal, rate), rate
 
 
-def trim(signal: Signal, rate: int) -> Signal:
+def espeak(text: str, voice: str, speed: int, pitch: int, *options: str) -> tuple[Signal, int]:
+    """What espeak-ng makes of `text`, and its sampling rate; `options` are further ones of its command line."""
+    with tempfile.TemporaryDirectory() as folder:
+        wav = Path(folder) / "speech.wav"
+        command = [
+            require_espeak(),
+            *options,
+            "--stdin",
+            "-w",
+            str(wav),
+            "-v",
+            voice,
+            "-s",
+            str(speed),
+            "-p",
+            str(pitch),
+        ]
+        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+        if done.returncode != 0 or not wav.exists():
+            raise AudioTasksError(f"espeak-ng cannot say {text!r} as {voice}: {done.stderr!r}")
+        return soundfile.read(wav)
+
+
+def trim(signal: Signal, rate: int, margin_s: float = MARGIN_S) -> Signal:
     """The signal without the silence before and after it, but for a short margin."""
     loud = np.flatnonzero(np.abs(signal) > QUIET)
-    margin = np.zeros(round(MARGIN_S * rate))
+    margin = np.zeros(round(margin_s * rate))
     return np.concatenate([margin, signal[loud[0] : loud[-1] + 1], margin])
 
 

@@ -21,19 +21,18 @@ import argparse
 import json
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import demo_animal_sounds
 import numpy as np
-import soundfile
 import soxr
-from _synth import SPEED, require_espeak, speak
+from _synth import SPEED, at_level, run, speak, write_flac
 from demo_art_sounds import SAMPLE_RATE, SOUNDS, Signal, rain
 
 from lmms_audio_tasks.art import ANSWERS, FOLDERS
-from lmms_audio_tasks.errors import AudioTasksError, DataError
+from lmms_audio_tasks.errors import DataError
 
 HERE = Path(__file__).resolve().parent
 BANK = HERE / "demo_art_items.json"
@@ -82,12 +81,12 @@ def records(items: Sequence[Item]) -> list[dict[str, Any]]:
 
 def render(item: Item) -> Signal:
     """The item's recording: mono at `SAMPLE_RATE`, in -1..1."""
-    question = _at_level(_spoken({"say": item["question"], "voice": item["asker"]}), 0.0)
+    question = at_level(_spoken({"say": item["question"], "voice": item["asker"]}), SAMPLE_RATE, SAMPLE_RATE, LEVEL)
     signals = [question, np.zeros(round(PAUSE_S * SAMPLE_RATE))]
     for number, part in enumerate(item["parts"]):
         # A sound that comes twice is the same one twice, as the questions on transformations need it.
         signals += [_part(part), np.zeros(round(GAP_S * SAMPLE_RATE))][: None if number < len(item["parts"]) - 1 else 1]
-    return np.round(np.concatenate(signals) * STEPS) / STEPS
+    return np.concatenate(signals)
 
 
 def _part(part: Item) -> Signal:
@@ -106,7 +105,7 @@ def _part(part: Item) -> Signal:
         signal = signal[::-1]
     if "rate" in part:
         signal = soxr.resample(signal, SAMPLE_RATE * part["rate"], SAMPLE_RATE)
-    return _at_level(signal, part.get("gain", 0.0))
+    return at_level(signal, SAMPLE_RATE, SAMPLE_RATE, LEVEL + part.get("gain", 0.0))
 
 
 def _spoken(part: Item) -> Signal:
@@ -115,18 +114,13 @@ def _spoken(part: Item) -> Signal:
     return soxr.resample(signal, rate, SAMPLE_RATE)
 
 
-def _at_level(signal: Signal, gain: float) -> Signal:
-    return signal * 10 ** ((LEVEL + gain) / 20) / np.abs(signal).max()
-
-
 def write_task(folder: Path, items: Sequence[Item]) -> None:
     """Write `metadata.json` and the recordings of one task into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(records(items), indent=4, ensure_ascii=False) + "\n"
     (folder / "metadata.json").write_text(text, encoding="utf-8")
     for item in items:
-        path = folder / f"{item['id']}.flac"
-        soundfile.write(path, render(item), SAMPLE_RATE, subtype="PCM_16", format="FLAC")
+        write_flac(folder / f"{item['id']}.flac", render(item), SAMPLE_RATE, STEPS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,15 +129,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write the tasks into (default: %(default)s)")
     parser.add_argument("--bank", type=Path, default=BANK, help="items (default: %(default)s)")
     options = parser.parse_args(arguments)
-    try:
-        require_espeak()  # before anything is written
+
+    def make() -> Iterator[str]:
         for task, items in load_bank(options.bank).items():
             write_task(options.out / task, items)
-            print(f"{options.out / task}: {len(items)} items")
-    except AudioTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+            yield f"{options.out / task}: {len(items)} items"
+
+    return run(make)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,9 +27,7 @@ from typing import Any
 import numpy as np
 import soundfile
 import soxr
-from _synth import QUIET, require_espeak
-
-from lmms_audio_tasks.errors import AudioTasksError
+from _synth import espeak, run, trim
 
 HERE = Path(__file__).resolve().parent
 PROMPTS = HERE / "demo_c3t_prompts.json"
@@ -65,17 +62,8 @@ def speak(text: str, voice: Voice) -> np.ndarray:
     Raises:
         AudioTasksError: espeak-ng is missing, or refuses the voice.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        wav = Path(folder) / "speech.wav"
-        command = [require_espeak(), "--stdin", "-w", str(wav), "-v", voice["voice"]]
-        command += ["-p", str(voice["pitch"]), "-s", str(voice["speed"])]
-        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
-        if done.returncode != 0 or not wav.exists():
-            raise AudioTasksError(f"espeak-ng cannot say {text!r} as {voice['voice']}: {done.stderr!r}")
-        signal, rate = soundfile.read(wav)
-    loud = np.flatnonzero(np.abs(signal) > QUIET)
-    margin = np.zeros(round(MARGIN_S * rate))
-    signal = soxr.resample(np.concatenate([margin, signal[loud[0] : loud[-1] + 1], margin]), rate, RATE)
+    signal, rate = espeak(text, **voice)
+    signal = soxr.resample(trim(signal, rate, MARGIN_S), rate, RATE)
     return signal * (PEAK / np.abs(signal).max())
 
 
@@ -155,14 +143,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write the tasks into (default: %(default)s)")
     parser.add_argument("--prompts", type=Path, default=PROMPTS, help="prompts (default: %(default)s)")
     options = parser.parse_args(arguments)
-    try:
-        require_espeak()  # before anything is written
+
+    def make() -> Iterator[str]:
         for task, prompts in json.loads(options.prompts.read_text(encoding="utf-8")).items():
-            print(f"{options.out / task}: {write_task(options.out, task, prompts)} recordings")
-    except AudioTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+            yield f"{options.out / task}: {write_task(options.out, task, prompts)} recordings"
+
+    return run(make)
 
 
 if __name__ == "__main__":

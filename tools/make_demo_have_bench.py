@@ -17,16 +17,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import demo_animal_sounds
 import numpy as np
-from _synth import Signal, at_level, require_espeak, speak, tones, write_flac
+from _synth import Signal, at_level, run, speak, tones, write_flac
 from demo_have_pictures import PICTURES
-
-from lmms_audio_tasks.errors import AudioTasksError
 
 HERE = Path(__file__).resolve().parent
 BANK = HERE / "demo_have_items.json"
@@ -96,19 +94,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--bank", type=Path, default=BANK, help="items (default: %(default)s)")
     parser.add_argument("--asr", action="store_true", help="transcribe the spoken questions anew, into the bank too")
     options = parser.parse_args(arguments)
-    try:
-        require_espeak()  # before anything is written
+
+    def make() -> Iterator[str]:
         items = json.loads(options.bank.read_text(encoding="utf-8"))
         write(options.out, items)
         if options.asr:
             items = recognise(options.out, items)
             options.bank.write_text(json.dumps(items, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             write(options.out, items)
-        print(f"{options.out}: {len(items)} items")
-    except AudioTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+        yield f"{options.out}: {len(items)} items"
+
+    return run(make)
 
 
 if __name__ == "__main__":

@@ -15,18 +15,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import demo_graph_pictures as pictures
 import numpy as np
 import soxr
+from _synth import run, speak
 from make_demo_c3t import RATE, ogg_opus
-from make_demo_sakura import require_espeak, speak
 from PIL import Image
-
-from lmms_audio_tasks.errors import AudioTasksError
 
 OUT = Path(__file__).resolve().parent.parent / "lmms_audio_tasks" / "demo_data" / "have_bench"
 VOICE = {"voice": "en-us", "speed": 145}
@@ -201,8 +199,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Write the demo task graphs of HAVE-Bench.")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for graphs.jsonl (default: %(default)s)")
     out: Path = parser.parse_args(arguments).out
-    try:
-        require_espeak()  # before anything is written
+
+    def make() -> Iterator[str]:
         (out / "graphs").mkdir(parents=True, exist_ok=True)
         for name, image in images().items():
             image.quantize(64).save(out / "graphs" / name, optimize=True)
@@ -210,11 +208,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             (out / "graphs" / name).write_bytes(ogg_opus(signal, name))
         lines = [json.dumps(graph, ensure_ascii=False) for graph in (town_walk(), lamp_code(), five_tones())]
         (out / "graphs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    except AudioTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"{out}: {len(lines)} graphs, {len(images())} pictures, {len(sounds())} recordings")
-    return 0
+        yield f"{out}: {len(lines)} graphs, {len(images())} pictures, {len(sounds())} recordings"
+
+    return run(make)
 
 
 if __name__ == "__main__":

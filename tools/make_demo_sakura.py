@@ -26,7 +26,7 @@ import csv
 import json
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,9 @@ import demo_animal_sounds
 import numpy as np
 import soundfile
 import soxr
-from _synth import ESPEAK_VERSION, Signal, espeak_version, require_espeak, speak  # noqa: F401 (tests ask here)
+from _synth import ESPEAK_VERSION, Signal, espeak_version, run, speak  # noqa: F401 (tests ask here)
 
-from lmms_audio_tasks.errors import AudioTasksError, DataError
+from lmms_audio_tasks.errors import DataError
 
 HERE = Path(__file__).resolve().parent
 BANK = HERE / "demo_sakura_questions.json"
@@ -159,15 +159,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write the tracks into (default: %(default)s)")
     parser.add_argument("--bank", type=Path, default=BANK, help="question bank (default: %(default)s)")
     options = parser.parse_args(arguments)
-    try:
-        require_espeak()  # before anything is written
+
+    def make() -> Iterator[str]:
         for track, items in load_bank(options.bank).items():
             write_track(options.out / track, track, items)
-            print(f"{options.out / track}: {len(items)} items")
-    except AudioTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+            yield f"{options.out / track}: {len(items)} items"
+
+    return run(make)
 
 
 if __name__ == "__main__":

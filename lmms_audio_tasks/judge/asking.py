@@ -12,13 +12,10 @@ from lmms_audio_tasks.judge.client import JudgeClient, JudgeStopped
 from lmms_audio_tasks.judge.prompt import JudgeRequest, Kind, Prompt, clean, verdict_code
 from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.judge.verdict import parse_verdict
+from lmms_audio_tasks.servers.workers import work_off
 
 ASKED_AGAIN = "\n\n[asked again]\n\n"
 """What stands between the judge's two replies where it was asked twice."""
-
-RAMP = 0.0015
-"""Seconds between the first requests of two workers, about what a request costs this process. Started all at once they
-would stay in step, each round as long as the server takes plus the work for all of them: at 64, a tenth slower."""
 
 
 @dataclass(slots=True)
@@ -60,36 +57,27 @@ def ask_all(
             bar.update()
 
         try:
-            asyncio.run(_work_off(todo, prompts, settings, tally, done))
+            asyncio.run(_ask_all(todo, prompts, settings, tally, done))
         except JudgeStopped as stop:
             kept = sum(entry.verdict != "unjudged" for entry in entries.values())
             raise JudgeStopped(f"{stop}; {kept} new verdicts are kept in {cache.path}") from None
     return entries
 
 
-async def _work_off(
+async def _ask_all(
     todo: Mapping[str, JudgeRequest],
     prompts: Prompts,
     settings: JudgeSettings,
     tally: Tally,
     done: Callable[[str, Entry], Any],
 ) -> None:
-    """As many workers as there may be requests under way share one list: a limit without a task for every item."""
-    rest = iter(todo.items())
     async with JudgeClient(settings) as client:
 
-        async def work(place: int) -> None:
-            await asyncio.sleep(place * RAMP)
-            for key, request in rest:
-                done(key, await ask_one(client, prompts[request.kind], request, tally))
+        async def ask(one: tuple[str, JudgeRequest]) -> None:
+            key, request = one
+            done(key, await ask_one(client, prompts[request.kind], request, tally))
 
-        workers = [asyncio.create_task(work(place)) for place in range(min(settings.concurrency, len(todo)))]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+        await work_off(todo.items(), settings.concurrency, ask)
 
 
 async def ask_one(client: JudgeClient, prompt: Prompt, request: JudgeRequest, tally: Tally) -> Entry:

@@ -15,7 +15,10 @@ ASK_A_JUDGE = "open answer unlike the reference: use --audio_judge hybrid or llm
 
 _WRAPPED = re.compile(r"""(["'`*_]{1,3})(.+)\1""", re.DOTALL)
 # Only what cannot change a value: -5, .5, 5!, $5, 5% and [5] are not 5.
-_END = re.compile(r"[\s.,;:?]+$|(?<=[^\W\d_]{2})!+$")
+_END = " .,;:?"
+_TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
+_LAYERS = 20
+"""How many layers of quotes and emphasis are taken off; an answer wrapped in more is for a judge."""
 # Not before short words: "a b" may be two notes.
 _ARTICLE = re.compile(r"(?:an?|the) (?=[^\W\d_]{3})")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d+)?")
@@ -45,13 +48,23 @@ def judge_open(response: str, reference: str) -> tuple[Verdict, str, str]:
 
 def _plain(folded: str) -> str:
     text = " ".join(folded.split())
-    while True:
-        bare = _END.sub("", text)
+    for _ in range(_LAYERS):
+        bare = _without_end(text)
         wrapped = _WRAPPED.fullmatch(bare)
         bare = wrapped[2].strip() if wrapped else bare
         if bare == text:
-            return _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
+            break
         text = bare
+    return _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
+
+
+def _without_end(text: str) -> str:
+    # No pattern: one that is anchored at the end takes time with the square of a run that does not stand there.
+    bare = text.rstrip(_END)
+    if bare != text:
+        return bare
+    bare = text.rstrip("!")
+    return bare if _TWO_LETTERS.fullmatch(bare[-2:]) else text
 
 
 def _number(plain: str) -> Decimal | None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
-from urllib.parse import urlsplit
 
 from lmms_audio_tasks.errors import AudioTasksError
 from lmms_audio_tasks.registry import UnknownNameError
+from lmms_audio_tasks.servers.address import OPENAI_URL, key_from_environment, url_from_environment, url_parts
 
 if TYPE_CHECKING:
     from lmms_audio_tasks.judge.prompt import Kind
@@ -21,15 +21,6 @@ response. `hybrid`: the rules decide what they are sure of, and only the rest go
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 MODE_VARIABLE = "LMMS_AUDIO_JUDGE"
-OPENAI_URL = "https://api.openai.com/v1"
-
-
-def _key_from_environment() -> str:
-    return os.environ.get("OPENAI_API_KEY", "").strip()
-
-
-def _url_from_environment() -> str:
-    return os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +49,8 @@ class JudgeSettings:
     mode: Mode = "rule"
     model: str = "gpt-4o-2024-11-20"
     # A base URL may hold a password, so it is as little in the repr as the key.
-    base_url: str = field(default_factory=_url_from_environment, repr=False)
-    api_key: str = field(default_factory=_key_from_environment, repr=False, compare=False)
+    base_url: str = field(default_factory=url_from_environment, repr=False)
+    api_key: str = field(default_factory=key_from_environment, repr=False, compare=False)
     temperature: float = 0.0
     top_p: float = 0.9
     max_tokens: int = 1024
@@ -192,12 +183,6 @@ def clean_url(url: str) -> str:
     Raises:
         AudioTasksError: not an http or https URL with a host; the URL itself is not quoted, as it may hold a secret.
     """
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise AudioTasksError("the judge's base URL is not a URL") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise AudioTasksError("the judge's base URL must begin with http:// or https:// and name a host")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
+    parts = url_parts(url, "the judge's base URL", AudioTasksError)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"

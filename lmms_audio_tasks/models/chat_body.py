@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible server is sent and sends back, as plain JSON: generation arguments and chat completions."""
+"""Generation arguments as a server takes them, and its completions as answers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.answers import is_sampled
 from lmms_audio_tasks.models.generation import DEFAULT_MAX_NEW_TOKENS, Generation
+from lmms_audio_tasks.servers.completion import Completion
 
 REFUSED = "[refused]"
 """What the answer begins with where the server, not the model's own text, says that there is none."""
@@ -20,30 +21,6 @@ _SENT_WHEN_SAMPLED = ("temperature", "top_p", "top_k", "min_p", "seed")
 _SENT_ALWAYS = ("repetition_penalty", "presence_penalty", "frequency_penalty")
 _KNOWN = ("max_new_tokens", "do_sample", "until", "num_beams", *_SENT_WHEN_SAMPLED, *_SENT_ALWAYS)
 _MOST_STOPS = 4  # OpenAI takes no more; answers are cut at all of them here
-
-
-class MalformedReply(Exception):
-    """A reply with status 200 that is no chat completion."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One chat completion.
-
-    Attributes:
-        text: the answer; where it was refused, `REFUSED` and the server's words.
-        refused: whether the server says so (`refusal`, or a content filter). A model that declines in its answer's own
-            words is not seen here.
-        cut: whether the answer ends at the token limit.
-        model: the name of the model that answered, "" where the server does not tell.
-    """
-
-    text: str
-    refused: bool = False
-    cut: bool = False
-    model: str = ""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
 
 @dataclass(slots=True)
@@ -65,13 +42,13 @@ class Usage:
     at_the_limit: int = 0
     models: Counter[str] = field(default_factory=Counter)
 
-    def add(self, reply: Reply) -> None:
+    def add(self, reply: Completion) -> None:
         """Count one reply."""
         self.answers += 1
         self.prompt_tokens += reply.prompt_tokens
         self.completion_tokens += reply.completion_tokens
         self.refusals += reply.refused
-        empty = not reply.text.strip()
+        empty = not answer_text(reply).strip()
         self.nothing_said += empty
         self.at_the_limit += empty and reply.cut
         if reply.model:
@@ -115,45 +92,7 @@ def body_fields(given: Mapping[str, Any], max_new_tokens: int | None = None) -> 
     return Generation(json.dumps(fields, sort_keys=True), until, sampled)
 
 
-def read_completion(completion: object) -> Reply:
-    """A chat completion as a `Reply`; servers leave out fields, so nothing is taken for granted.
-
-    Raises:
-        MalformedReply: there is no message in it.
-    """
-    choices = _field(completion, "choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = _field(choice, "message")
-    if not isinstance(message, dict):
-        # Gateways report an upstream failure with status 200 and an `error` where the choices should be.
-        raise MalformedReply(_field(completion, "error") or completion)
-    text, refusal, why = _text(message.get("content")), message.get("refusal"), _field(choice, "finish_reason")
-    filtered = why == "content_filter"
-    if refusal or filtered:
-        # What a filter left of an answer is no answer, and may name an option half-way.
-        text = f"{REFUSED} {refusal or 'content filter'}"
-    usage = _field(completion, "usage")
-    return Reply(
-        text,
-        bool(refusal or filtered),
-        why == "length",
-        str(_field(completion, "model") or ""),
-        _count(usage, "prompt_tokens"),
-        _count(usage, "completion_tokens"),
-    )
-
-
-def _text(content: object) -> str:
-    """The text of a message's content: a string, or a list of parts in some servers' replies."""
-    if isinstance(content, list):
-        return "".join(_text(_field(part, "text")) for part in content)
-    return content if isinstance(content, str) else ""
-
-
-def _field(value: object, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def _count(usage: object, name: str) -> int:
-    value = _field(usage, name)
-    return value if isinstance(value, int) and value >= 0 else 0
+def answer_text(reply: Completion) -> str:
+    """The answer; where it was refused, `REFUSED` and the server's words."""
+    # What a filter left of an answer is no answer, and may name an option half-way.
+    return f"{REFUSED} {reply.refusal or 'content filter'}" if reply.refused else reply.text

@@ -8,21 +8,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmms_audio_tasks.errors import ModelError
-from lmms_audio_tasks.models.chat_body import MalformedReply, Reply, Usage, body_fields, read_completion
-from lmms_audio_tasks.models.chat_secrets import checked_key, checked_url, one_line
+from lmms_audio_tasks.models.chat_body import Usage, answer_text, body_fields
 from lmms_audio_tasks.models.failures import Failure
+from lmms_audio_tasks.models.generation import Generation
+from lmms_audio_tasks.servers.address import (
+    OPENAI_URL,
+    checked_key,
+    key_from_environment,
+    url_from_environment,
+    url_parts,
+)
+from lmms_audio_tasks.servers.server import RequestFailed, Server, Wording
+from lmms_audio_tasks.servers.workers import work_off
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 logger = logging.getLogger(__name__)
 
-OPENAI_URL = "https://api.openai.com/v1"
-_MALFORMED_TRIES = 3
 _ITEMS_OWN_FAULT = (400, 413, 415, 422)
 """Statuses that tell of one request (too long, say), not of the server."""
 
@@ -33,11 +42,7 @@ recordings are in memory than requests are under way."""
 
 
 class ChatServer:
-    """One model of one server.
-
-    Lost connections, timeouts and the statuses 408, 409, 429 and 5xx are tried again by the openai library, with pauses
-    that double from 0.5 s to 8 s, or as long as `Retry-After` says (up to two minutes); replies that are no chat
-    completion are tried again here.
+    """One model of one server; what is tried again, and when, see `servers.server.Server`.
 
     Args:
         model: the name the server knows it by.
@@ -74,19 +79,32 @@ class ChatServer:
         if not timeout > 0:
             raise ModelError(f"timeout must be above 0 seconds, not {timeout!r}")
         self.model = model
-        self.url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL)
-        self._key = checked_key(os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key)
-        if not self._key and self.url == OPENAI_URL:
+        self.url = _checked_url(base_url or url_from_environment())
+        key = checked_key(key_from_environment() if api_key is None else api_key, "the server's key", ModelError)
+        if not key and self.url == OPENAI_URL:
             raise ModelError("OpenAI's server needs a key: set OPENAI_API_KEY, or base_url= for another server")
         self.concurrency = concurrency
         self.usage = Usage()
-        self._timeout = timeout
-        self._max_retries = max_retries
-        self._give_up_after = give_up_after
         self._max_new_tokens = max_new_tokens
         self._extra_body = dict(extra_body or {})
-        self._limit_field = "max_tokens"
-        self._failures = 0
+        self._server = Server(
+            model,
+            self.url,
+            key,
+            timeout=timeout,
+            max_retries=max_retries,
+            give_up_after=give_up_after,
+            wording=Wording(
+                stopped=ModelError,
+                server="the server",
+                url=self.url,
+                failing=model,
+                key_refused=f"{'refused the key' if key else 'wants a key'} (status {{status}}); it is read from "
+                "OPENAI_API_KEY, or from what api_key_env= names",
+                causes=True,
+            ),
+            own_faults=_ITEMS_OWN_FAULT,
+        )
 
     def ask_all(
         self, conversations: Sequence[Conversation], generations: Sequence[Mapping[str, Any]]
@@ -135,34 +153,16 @@ class ChatServer:
                 usage.at_the_limit - at_the_limit,
             )
 
-    async def _work_off(self, todo: Sequence[tuple[Conversation, Any]], done: Callable[[Any], None]) -> None:
-        """As many workers as there may be requests under way share one list."""
-        import openai
+    async def _work_off(self, todo: Sequence[tuple[Conversation, Generation]], done: Callable[[Any], None]) -> None:
+        async with self._server.connect() as client:
 
-        rest = iter(enumerate(todo))
-        async with openai.AsyncOpenAI(
-            # The library insists on a key; servers of one's own mostly take any.
-            api_key=self._key or "none",
-            base_url=self.url,
-            timeout=self._timeout,
-            max_retries=self._max_retries,
-        ) as client:
+            async def ask(one: tuple[int, tuple[Conversation, Generation]]) -> None:
+                index, (conversation, generation) = one
+                done((index, await self._answer(client, conversation, generation)))
 
-            async def work() -> None:
-                for index, (conversation, generation) in rest:
-                    done((index, await self._answer(client, conversation, generation)))
+            await work_off(list(enumerate(todo)), self.concurrency, ask)
 
-            workers = [asyncio.create_task(work()) for _ in range(min(self.concurrency, len(todo)))]
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-
-    async def _answer(self, client: Any, conversation: Conversation, generation: Any) -> str | Failure:
-        import openai
-
+    async def _answer(self, client: AsyncOpenAI, conversation: Conversation, generation: Generation) -> str | Failure:
         try:
             messages = await asyncio.to_thread(conversation) if callable(conversation) else conversation
         except Exception as error:
@@ -170,75 +170,12 @@ class ChatServer:
         if isinstance(messages, Failure):
             return messages
         try:
-            reply = await self._completion(client, messages, generation.keywords)
-        except openai.APIStatusError as error:
-            self._stop_if_hopeless(error)
-            why = f"status {error.status_code}: {one_line(_server_text(error), self._key)}"
-            return Failure(why) if error.status_code in _ITEMS_OWN_FAULT else self._failed(why)
-        except openai.APIError as error:
-            # "Connection error." alone does not tell a closed port from a name that does not exist.
-            cause = f" ({error.__cause__})" if str(error.__cause__ or "") else ""
-            return self._failed(f"{error.message}{cause}")
-        except MalformedReply as error:
-            return self._failed(f"a reply that is no chat completion: {error}")
-        self._failures = 0
+            body = {"messages": messages, **generation.keywords, **self._extra_body}
+            reply = await self._server.complete(client, body)
+        except RequestFailed as error:
+            return Failure(str(error) if error.own_fault else f"request failed: {error}")
         self.usage.add(reply)
-        return generation.cut(reply.text)
-
-    async def _completion(self, client: Any, messages: Messages, fields: dict[str, Any]) -> Reply:
-        import openai
-
-        limit = fields.pop("max_tokens")
-        for left in reversed(range(min(_MALFORMED_TRIES, self._max_retries + 1))):
-            limit_field = self._limit_field
-            body = {"model": self.model, "messages": messages, **fields, limit_field: limit, **self._extra_body}
-            try:
-                # Plain JSON both ways, so that a reply that lacks fields is no half-made object.
-                return read_completion(await client.post("/chat/completions", cast_to=object, body=body))
-            except openai.BadRequestError as error:
-                if limit_field != "max_tokens" or "max_completion_tokens" not in _server_text(error):
-                    raise
-                self._use_max_completion_tokens()
-                return await self._completion(client, messages, {**fields, "max_tokens": limit})
-            except (ValueError, MalformedReply) as error:
-                if not left:
-                    raise MalformedReply(error) from None
-                await asyncio.sleep(0.5 * (_MALFORMED_TRIES - left))
-        raise AssertionError("unreachable")
-
-    def _use_max_completion_tokens(self) -> None:
-        if self._limit_field == "max_tokens":
-            self._limit_field = "max_completion_tokens"
-            logger.warning("%s does not take max_tokens; sending max_completion_tokens from now on", self.model)
-
-    def _failed(self, why: str) -> Failure:
-        told = one_line(why, self._key)
-        self._failures += 1
-        if self._failures >= self._give_up_after:
-            raise ModelError(
-                f"{self.model} at {self.url} failed {self._failures} requests in a row, "
-                f"with {self._max_retries} retries each; the last: {told}"
-            )
-        return Failure(f"request failed: {told}")
-
-    def _stop_if_hopeless(self, error: Any) -> None:
-        """Raise for what would fail in the same way for every request."""
-        told = one_line(_server_text(error), self._key)
-        # Gemini's server answers a wrong key with 400.
-        if error.status_code == 401 or (error.status_code == 400 and "api key" in told.lower()):
-            # The server's own text may quote the key.
-            raise ModelError(
-                f"the server at {self.url} {'refused the key' if self._key else 'wants a key'} (status "
-                f"{error.status_code}); it is read from OPENAI_API_KEY, or from what api_key_env= names"
-            ) from None
-        if error.status_code == 403:
-            raise ModelError(f"the server at {self.url} refused access (status 403): {told}") from None
-        if error.status_code == 404:
-            raise ModelError(
-                f"the server at {self.url} does not know the model {self.model!r} (status 404): {told}"
-            ) from None
-        if error.code == "insufficient_quota":
-            raise ModelError(f"the quota at {self.url} is used up: {told}") from None
+        return generation.cut(answer_text(reply))
 
 
 class _Run:
@@ -272,7 +209,17 @@ class _Run:
             self._thread.join()
 
 
-def _server_text(error: Any) -> str:
-    """The server's own message without the library's frame around it."""
-    message = error.body.get("message") if isinstance(error.body, dict) else None
-    return message if isinstance(message, str) else error.message
+def _checked_url(url: str) -> str:
+    """`url` without a slash at its end.
+
+    Raises:
+        ModelError: not an http or https URL with a host; or one that may hold a secret (user, password, query), which
+            the host's results file would show. The URL itself is not quoted then.
+    """
+    parts = url_parts(url, "base_url", ModelError)
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise ModelError(
+            "base_url must not hold a user, password or query: it stands in logs and results; a key goes into the "
+            "environment variable OPENAI_API_KEY"
+        )
+    return url.rstrip("/")

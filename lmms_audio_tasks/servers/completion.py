@@ -1,0 +1,84 @@
+"""What a server sends back, as plain JSON: a chat completion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class MalformedReply(Exception):
+    """A reply with status 200 that is no chat completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One chat completion.
+
+    Attributes:
+        text: the message's text, "" where there is none.
+        refusal: the server's words where it says that there is no answer, "" otherwise. A model that declines in its
+            answer's own words is not seen here.
+        finish_reason: why the text ends; "" where the server does not tell.
+        model: the name of the model that answered, "" where the server does not tell.
+    """
+
+    text: str
+    refusal: str = ""
+    finish_reason: str = ""
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether the text ends at the token limit."""
+        return self.finish_reason == "length"
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a content filter ended the text."""
+        return self.finish_reason == "content_filter"
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server says that there is no answer."""
+        return bool(self.refusal) or self.filtered
+
+
+def read_completion(completion: object) -> Completion:
+    """Read a chat completion; servers leave out fields, so nothing is taken for granted.
+
+    Raises:
+        MalformedReply: there is no message in it.
+    """
+    choices = _field(completion, "choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = _field(choice, "message")
+    if not isinstance(message, dict):
+        # Gateways report an upstream failure with status 200 and an `error` where the choices should be.
+        raise MalformedReply(_field(completion, "error") or completion)
+    usage = _field(completion, "usage")
+    return Completion(
+        _text(message.get("content")),
+        str(message.get("refusal") or ""),
+        str(_field(choice, "finish_reason") or ""),
+        str(_field(completion, "model") or ""),
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
+    )
+
+
+def _text(content: object) -> str:
+    """The text of a message's content: a string, or a list of parts in some servers' replies."""
+    if isinstance(content, list):
+        return "".join(_text(_field(part, "text")) for part in content)
+    return content if isinstance(content, str) else ""
+
+
+def _field(value: object, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _count(usage: object, name: str) -> int:
+    value = _field(usage, name)
+    return value if isinstance(value, int) and value >= 0 else 0
