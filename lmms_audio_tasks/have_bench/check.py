@@ -58,10 +58,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON types; each fault has file, row, expected, found and its one-line message."""
-        faults = [
-            {"file": f.file, "row": f.row, "expected": f.expected, "found": f.found, "message": str(f)}
-            for f in self.faults
-        ]
+        faults = [fault.to_dict() for fault in self.faults]
         return {
             "benchmark": "have_bench",
             "source": self.source,

@@ -1,24 +1,23 @@
 """What an answer makes of the edges that leave a node: rules decide theirs, the language model judge all others.
 
 The judge's verdicts are cached by model, prompt, criterion, observation and answer, so that an episode that is played
-over again (a run that goes on, a log that is scored again) asks nothing twice. One node's edges are asked in one call;
-different episodes call from threads of their own,
-together within the judge's limit of concurrent requests.
+over again (a run that goes on, a log that is scored again) asks nothing twice. Episodes call from threads of their own;
+they share one judge and its limit of concurrent requests.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from lmms_audio_tasks.errors import AudioTasksError
 from lmms_audio_tasks.have_bench.episode import EdgeVerdict
 from lmms_audio_tasks.have_bench.rules import Ruling, decide, is_rule
 from lmms_audio_tasks.have_bench.task_graph import Graph, Node
 from lmms_audio_tasks.judge.prompt import JudgeRequest
-from lmms_audio_tasks.judge.run import Judgement, judge
+from lmms_audio_tasks.judge.run import Judgement
 from lmms_audio_tasks.judge.settings import JudgeSettings
+from lmms_audio_tasks.judge.shared import SharedJudge
 from lmms_audio_tasks.judge.verdict import explanation
 
 NEEDS_LLM = "the criterion is in words and needs a language model: --audio_judge llm"
@@ -50,28 +49,24 @@ def judge_edges(
     return tuple(EdgeVerdict(edge.target, edge.criterion, *rulings[number]) for number, edge in enumerate(edges))
 
 
-class _Limit:
-    """Keeps the requests of all threads together below a number; who alone wants more is let in alone."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._under_way = 0
-
-    @contextmanager
-    def room(self, count: int, most: int) -> Iterator[None]:
-        """Wait until `count` more requests may be under way."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._under_way == 0 or self._under_way + count <= most)
-            self._under_way += count
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._under_way -= count
-                self._changed.notify_all()
+_JUDGES: dict[JudgeSettings, SharedJudge] = {}
+_LOCK = threading.Lock()
 
 
-_LIMIT = _Limit()
+def _shared(settings: JudgeSettings) -> SharedJudge:
+    """The judge of all episodes: one client and limit, which gives a server up for all once it has failed for some."""
+    with _LOCK:
+        if settings not in _JUDGES:
+            _JUDGES[settings] = SharedJudge(settings)
+        return _JUDGES[settings]
+
+
+def forget() -> None:
+    """Begin anew with the judge, as for another run of this process: one that was given up is asked again."""
+    with _LOCK:
+        for judge in _JUDGES.values():
+            judge.__exit__()
+        _JUDGES.clear()
 
 
 def _ask(node: Node, criteria: Sequence[str], response: str, settings: JudgeSettings | None) -> list[Ruling]:
@@ -82,9 +77,7 @@ def _ask(node: Node, criteria: Sequence[str], response: str, settings: JudgeSett
         if settings.mode == "rule":
             return [Ruling("unjudged", NEEDS_LLM)] * len(criteria)
         requests = [JudgeRequest(told(node), criterion, response, kind="criterion") for criterion in criteria]
-        with _LIMIT.room(len(requests), settings.concurrency):
-            outcome = judge(requests, settings, progress=False)
-        return [_ruling(judgement, settings.model) for judgement in outcome.judgements]
+        return [_ruling(judgement, settings.model) for judgement in _shared(settings).judge(requests)]
     except AudioTasksError as error:
         return [Ruling("unjudged", str(error))] * len(criteria)
 

@@ -133,7 +133,15 @@ def _step_faults(graph: Graph, at: _Fault) -> Iterator[DataError]:
         left = graph.outgoing[node.id] and node.id not in graph.goals
         if left and not (node.text.strip() or node.images or node.audios):
             yield at(f"node {node.id!r} to have text, images or audios", "nothing that a model could observe")
+    first: dict[tuple[str, str], int] = {}
     for number, edge in enumerate(graph.edges):
+        before = first.setdefault((edge.source, edge.criterion.strip()), number)
+        if before != number:
+            yield at(
+                f"edges[{number}].criterion to be one of its own among the edges from {edge.source!r}, as the "
+                "first that is met is taken",
+                f"that of edges[{before}]",
+            )
         wrong = rules.fault(edge.criterion, graph.nodes[edge.source].text)
         if wrong:
             yield at(f"edges[{number}].criterion to be {wrong[0]}", wrong[1])

@@ -8,6 +8,7 @@ between rounds is the trace itself, in `previous_round_info`; the host's functio
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ Doc = Mapping[str, Any]
 """One document: what `interaction_data.documents` builds."""
 Wishes = Mapping[str, Any] | None
 """The entry of the model in `lmms_eval_specific_kwargs`, see `prompts`."""
+
+_HANDED_OVER: set[bytes] = set()
+"""Digests of the traces that this process gave to the host; scoring runs in the same process."""
 
 
 def doc_to_messages(
@@ -85,7 +89,7 @@ def doc_to_target(doc: Doc) -> str:
 def advance(doc: Doc, outputs: Sequence[str], info: Mapping[str, Any] | None) -> Episode:
     """The episode after the newest of `outputs`, the answers so far; without `info` all of them are played over."""
     if info:
-        return play(_graph(doc), Episode.from_dict(info["state"]), outputs[-1:])
+        return play(_graph(doc), Episode.from_dict(json.loads(info["state"])), outputs[-1:])
     return play(_graph(doc), begin(_graph(doc)), outputs)
 
 
@@ -104,11 +108,35 @@ def _graph(doc: Doc) -> Graph:
 
 
 def _trace(episode: Episode) -> str:
-    return json.dumps(episode.to_dict(), ensure_ascii=False)
+    text = _text(episode)
+    _HANDED_OVER.add(_digest(text))
+    return text
+
+
+def handed_over(graph: Graph, fields: Mapping[str, Any]) -> Episode | None:
+    """The episode of `graph` whose trace `fields` are, if this process handed it to the host; None otherwise.
+
+    Any other trace is an answer like all answers: a model may write one, and would be believed its own success.
+    """
+    try:
+        episode = Episode.from_dict(fields)
+        known = _digest(_text(episode)) in _HANDED_OVER
+    except (KeyError, TypeError, ValueError):
+        return None
+    return episode if known and episode.graph == graph.id else None
+
+
+def _text(episode: Episode) -> str:
+    # The host cuts what stands between thinking tags out of all that it is given, here from one turn into the next.
+    return json.dumps(episode.to_dict(), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _info(episode: Episode) -> dict[str, Any]:
-    return {"state": episode.to_dict()}
+    return {"state": _trace(episode)}
 
 
 def _messages(doc: Doc, episode: Episode, wishes: Wishes) -> list[dict[str, Any]]:

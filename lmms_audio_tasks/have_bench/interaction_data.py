@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from lmms_audio_tasks import sources, yaml_values
-from lmms_audio_tasks.have_bench import GRAPHS_FILE, INTERACTION, graphs, rules
+from lmms_audio_tasks.have_bench import GRAPHS_FILE, INTERACTION, edge_judge, graphs, rules
 from lmms_audio_tasks.have_bench.data import have_folder
 from lmms_audio_tasks.have_bench.task_graph import Graph
 from lmms_audio_tasks.judge.settings import JudgeSettings
@@ -92,6 +92,7 @@ def local_dataset(source: sources.Source, task: str = "have_interaction") -> Dat
 
 def build(dataset: Any, task: str) -> Dataset:
     """The host's `process_docs`: the documents of `task` from the local folder."""
+    edge_judge.forget()
     return local_dataset(sources.current(), task)
 
 

@@ -10,14 +10,22 @@ from dataclasses import replace
 from typing import Any
 
 from lmms_audio_tasks.have_bench import dialogue, levels
-from lmms_audio_tasks.have_bench.episode import VERDICTS, Episode, Turn, begin, completion, step
-from lmms_audio_tasks.have_bench.interaction import Doc, play
+from lmms_audio_tasks.have_bench.episode import VERDICTS, Episode, Turn, begin, completion
+from lmms_audio_tasks.have_bench.interaction import Doc, handed_over, play
 from lmms_audio_tasks.have_bench.interaction_data import graph_of
 from lmms_audio_tasks.have_bench.levels import Tally
 from lmms_audio_tasks.have_bench.task_graph import Graph
 from lmms_audio_tasks.records import Record, error_response
 
 logger = logging.getLogger(__name__)
+
+AGENTIC = "have_interaction_agentic"
+_FOREIGN = (
+    "the host handed over no trace that this run made: it is another run's (leave out --use_cache), or was cut at "
+    "thinking tags (--reasoning_tags none)"
+)
+# While it was played the judge failed, or the model answers one round only, whatever the task.
+_TOO_FEW = "the answers end before the episode does (have_interaction_agentic asks for one after the other)"
 
 
 def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
@@ -81,26 +89,26 @@ def _record(doc: Doc, graph: Graph, episode: Episode) -> dict[str, Any]:
 
 
 def _episode(doc: Doc, output: Any) -> Episode:
-    """The episode that the host hands over: its trace, or the model's answers, which are played over.
-
-    A trace that is not one of this graph (an old cache, say) raises `ValueError`.
-    """
+    """The episode that the host hands over: the trace that our hooks gave it, or the answers, which are played over."""
     graph, answers = graph_of(doc["graph"]), _answers(output)
     fields = _fields(answers[0]) if len(answers) == 1 else {}
-    if fields.keys() >= {"graph", "turns", "end"}:
-        episode = Episode.from_dict(fields)
-        _check(graph, episode)
+    if (episode := handed_over(graph, fields)) is not None:
         return episode
-    if isinstance(fields.get("state"), dict) and "max_agentic_steps" in str(fields.get("error")):
+    state = handed_over(graph, _fields(str(fields.get("state"))))
+    if state is not None and "max_agentic_steps" in str(fields.get("error")):
         # The host ran out of steps before the graph ran out of turns: someone has set max_agentic_steps lower.
-        episode = Episode.from_dict(fields["state"])
-        return replace(episode, end="turn_limit", why=f"the host stopped after {len(episode.turns)} turns")
+        return replace(state, end="turn_limit", why=f"the host stopped after {len(state.turns)} turns")
+    if fields.keys() >= {"graph", "turns", "end"} or (doc["task"] == AGENTIC and _remnant(answers)):
+        # Not to be taken for an answer: a trace has all that was said in it, and meets criteria that no answer met.
+        return replace(begin(graph), end="judge_error", why=_FOREIGN)
     episode = play(graph, begin(graph), answers)
-    if episode.end is None:
-        # While it was played the judge failed, or the model answers one round only, whatever the task.
-        why = "the answers end before the episode does (have_interaction_agentic asks for one after the other)"
-        return replace(episode, end="judge_error", why=why)
-    return episode
+    return episode if episode.end is not None else replace(episode, end="judge_error", why=_TOO_FEW)
+
+
+def _remnant(answers: Sequence[str]) -> bool:
+    """Whether all there is may be what is left of a trace, or of what the host tells at its own limit of steps."""
+    told = answers[0].strip() if len(answers) == 1 else ""
+    return told.startswith("{") or told.endswith("}")
 
 
 def _answers(output: Any) -> list[str]:
@@ -119,15 +127,6 @@ def _fields(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _check(graph: Graph, episode: Episode) -> None:
-    """Raise `ValueError` unless the trace's own verdicts lead through `graph` as it says."""
-    played = begin(graph)
-    for turn in episode.turns:
-        played = step(graph, played, turn.response, turn.verdicts)
-    if (played.turns, played.node, played.end) != (episode.turns, episode.node, episode.end):
-        raise ValueError("the trace is not one of this graph; was the graph changed, or the answer cached?")
 
 
 def _broken(graph: Graph, message: str) -> Episode:

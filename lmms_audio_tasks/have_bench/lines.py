@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from lmms_audio_tasks.errors import DataError
-from lmms_audio_tasks.strict_json import short
+from lmms_audio_tasks.strict_json import BOM, short, strict_loads
 
 SCHEMAS = Path(__file__).parent / "schema"
-_BOM = b"\xef\xbb\xbf"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS = {
     "array": "a list",
     "boolean": "true or false",
@@ -50,10 +51,10 @@ def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | DataError]]
 
 def _object(line: bytes) -> dict[str, Any]:
     """The object in one line; `ValueError` with what is there instead."""
-    if line.startswith(_BOM):
+    if line.startswith(BOM):
         raise ValueError("a byte order mark")
     try:
-        value = json.loads(line.rstrip().decode("utf-8"), object_pairs_hook=_each_key_once, parse_constant=_no_constant)
+        value = strict_loads(line.rstrip().decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ValueError(f"byte 0x{line[error.start]:02x} in column {error.start + 1}") from None
     except json.JSONDecodeError as error:
@@ -62,20 +63,15 @@ def _object(line: bytes) -> dict[str, Any]:
         raise ValueError("deep nesting") from None
     if not isinstance(value, dict):
         raise ValueError(short(value))
+    if half := _half_character(value):
+        raise ValueError(f"half a character, {half}")
     return value
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # The json module keeps the last of two entries of one key, in silence.
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} twice or more")
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name}, which is no JSON")
+def _half_character(value: Any) -> str:
+    r"""A lone surrogate in the texts of `value`, as `\ud800`: UTF-8 has no form for it. "" where there is none."""
+    found = _SURROGATE.search(json.dumps(value, ensure_ascii=False))
+    return f"\\u{ord(found[0]):04x}" if found else ""
 
 
 def schema_faults(path: Path, line: int, value: Any, schema: str) -> list[DataError]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from lmms_audio_tasks import audio
+from lmms_audio_tasks.strict_json import short
 
 Kind = Literal["image", "audio"]
 SILENT = 1e-4
@@ -66,8 +67,11 @@ class Media:
 
     def _look(self, kind: Kind, name: str) -> str:
         path = self.root / name
-        if not path.is_file():
-            return f"{name!r}: {'no file' if path.exists() else 'no such file'}"
+        try:
+            if not path.is_file():
+                return f"{name!r}: {'no file' if path.exists() else 'no such file'}"
+        except OSError as error:  # a name that is too long, a folder that may not be entered
+            return f"{short(name)}: {error.strerror or error}"
         return self._image(name) if kind == "image" else self._audio(name)
 
     def _image(self, name: str) -> str:

@@ -14,21 +14,27 @@ mended, and never counts as a failure of the model.
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from lmms_audio_tasks._options.text import strip_thinking
 from lmms_audio_tasks.options import Match, Option, OptionError, match_response, parse_answer, split_instruction
+from lmms_audio_tasks.strict_json import short
 
 PREFIXES = ("regex:", "option:")
 SECONDS = 2.0
 """How long one pattern may take on one answer; an ordinary one takes microseconds."""
 
+REPEATS = 100_000
+"""What the counts (`{n}`) of a pattern may multiply to: by them grow the time and memory it takes to get it ready."""
+
 EdgeWord = Literal["accepted", "rejected", "unjudged"]
 
 _NEAR_PREFIX = re.compile(r"\s*(?:re|regexp?|reg|pattern|opt|options?|choice)\s*:", re.IGNORECASE)
 _NO_OPTION = {"none": "chooses no option", "several": "names several options", "undecided": "no option for sure"}
+_COUNTED = re.compile(r"\{(\d*),?(\d*)\}")
 _LETTER = re.compile(r"\(?\s*([A-Za-z])\s*\)?")
 
 
@@ -103,12 +109,14 @@ def _pattern(criterion: str) -> Any:
     text = criterion.removeprefix("regex:").strip()
     if not text:
         raise ValueError("nothing")
+    if math.prod(max([1, *map(int, filter(None, pair))]) for pair in _COUNTED.findall(text)) > REPEATS:
+        raise ValueError(f"{short(text)}, whose counts in braces multiply to more than {REPEATS}")
     try:
         pattern = regex.compile(text, regex.IGNORECASE | regex.UNICODE)
     except (regex.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"{text!r}: {error}") from error
+        raise ValueError(f"{short(text)}: {error}") from error
     if pattern.search("", timeout=SECONDS) is not None:
-        raise ValueError(f"{text!r}, which an empty answer meets too")
+        raise ValueError(f"{short(text)}, which an empty answer meets too")
     return pattern
 
 

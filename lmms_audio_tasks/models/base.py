@@ -201,7 +201,8 @@ class AudioTasksModel(lmms):
         # Equal prompts have one name; each is asked once.
         todo = {name: index for index, name in enumerate(names) if name not in found}
         asked = list(todo)
-        for position, answer in self.answer([items[index] for index in todo.values()]) if todo else ():
+        for position, given in self.answer([items[index] for index in todo.values()]) if todo else ():
+            answer = given if isinstance(given, Failure) else whole_characters(given)
             found[asked[position]] = answer
             if store is not None and isinstance(answer, str):
                 store.add({asked[position]: answer})
@@ -263,6 +264,11 @@ def _look_up(item: Item, keys: Keys, store: TextStore, number: str) -> tuple[str
     except Exception as error:
         return number, Failure.of(error)
     return key, store.get(key)
+
+
+def whole_characters(answer: str) -> str:
+    """`answer` with U+FFFD for each half of a character: a reply that was cut may hold one, the host's files cannot."""
+    return answer.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _without_recordings(docs: Any) -> Any:

@@ -18,6 +18,9 @@ logger = logging.getLogger(__name__)
 Samples = npt.NDArray[np.float32]
 CHOICES = ("error", "chunk", "truncate")
 DEFAULT_RATE = 16_000
+SHORTEST_SECONDS = 0.1
+"""Anything shorter is followed by silence up to there: many models fail on less than a feature or two, alone or beside
+others."""
 
 
 def rate_of(processor: Any) -> int:
@@ -68,6 +71,8 @@ class Windows:
     def apply(self, key: str, clip: Samples) -> list[Samples]:
         """What to give the model for a recording: itself, its pieces in order, or its beginning.
 
+        None is shorter than `SHORTEST_SECONDS`.
+
         Args:
             key: tells it from others, for the count.
             clip: its samples, at the model's rate.
@@ -76,7 +81,7 @@ class Windows:
             ModelError: it is longer than the model hears, and `choice` is `error`.
         """
         if self.limit is None or len(clip) <= self.limit:
-            return [clip]
+            return [self._audible(clip)]
         if self.choice == "error":
             raise ModelError(
                 f"a recording of {len(clip) / self.rate:.1f} s, of which the model hears {self.limit / self.rate:g} s; "
@@ -86,7 +91,12 @@ class Windows:
             self._beyond.add(key)
         if self.choice == "truncate":
             return [clip[: self.limit]]
-        return [clip[start : start + self.limit] for start in range(0, len(clip), self.limit)]
+        pieces = (clip[start : start + self.limit] for start in range(0, len(clip), self.limit))
+        return list(map(self._audible, pieces))
+
+    def _audible(self, clip: Samples) -> Samples:
+        lacking = round(SHORTEST_SECONDS * self.rate) - len(clip)
+        return np.pad(clip, (0, lacking)) if lacking > 0 else clip
 
     def report(self) -> None:
         """Log how many recordings were split or cut since the last report, if any."""
