@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -64,6 +64,27 @@ class Record:
     groups: dict[str, str]
     options: tuple[str, ...] = ()
     prompt: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        doc: Mapping[str, Any],
+        benchmark: str,
+        response: str,
+        judged: tuple[Verdict, str, str],
+        golden: str,
+        groups: dict[str, str],
+        options: tuple[str, ...] = (),
+        prompt: str = "",
+    ) -> Record:
+        """The record of a response to `doc`, whose `item_id`, `task`, `source` and `demo` every benchmark's has.
+
+        Args:
+            judged: verdict, reason and what was chosen.
+        """
+        verdict, reason, chosen = judged
+        place = doc["item_id"], benchmark, doc["task"], doc["source"], doc["demo"]
+        return cls(*place, response, verdict, reason, golden, chosen, groups, options, prompt)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON types, as it stands in the samples file."""

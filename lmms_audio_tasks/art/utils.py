@@ -47,25 +47,8 @@ def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     response = results[0] if results else ""
     golden = doc["answer"]
     verdict, reason, chosen = judge(response, golden)
-    record = Record(
-        item_id=doc["item_id"],
-        benchmark="art",
-        task=doc["task"],
-        source=doc["source"],
-        demo=doc["demo"],
-        response=response,
-        verdict=verdict,
-        reason=reason,
-        golden=golden,
-        chosen=chosen,
-        groups={
-            "task": doc["folder"],
-            "modality": doc["modality"],
-            "template_id": doc["template_id"],
-            "question_id": doc["question_id"],
-        },
-        prompt=doc["prompt"],
-    )
+    groups = {"task": doc["folder"], **{key: doc[key] for key in ("modality", "template_id", "question_id")}}
+    record = Record.of(doc, "art", response, (verdict, reason, chosen), golden, groups, prompt=doc["prompt"])
     scored = verdict != "error"
     return {
         "exact_match": {**record.to_dict(), **_score(scored, verdict == "correct")},

@@ -69,10 +69,6 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON types; each fault has file, row, expected, found and its one-line message."""
-        faults = [
-            {"file": f.file, "row": f.row, "expected": f.expected, "found": f.found, "message": str(f)}
-            for f in self.faults
-        ]
         return {
             "benchmark": "c3t",
             "source": self.source,
@@ -80,7 +76,7 @@ class Report:
             "prompts": self.prompts,
             "splits": [asdict(split) for split in self.splits],
             "absent": [asdict(voice) for voice in self.absent],
-            "faults": faults,
+            "faults": [fault.to_dict() for fault in self.faults],
         }
 
     def to_text(self) -> str:
@@ -105,13 +101,13 @@ def check(source: sources.Source) -> Report:
         DataError: the folder is missing, or has no file of C3T. A split that is missing is a fault in the report.
     """
     folder = source.folder("c3t")
-    tasks = layout.expected(folder)
-    tables = layout.tables(folder, tasks)
+    expected = layout.expected(folder)
+    tables = layout.tables(folder, list(dict.fromkeys(task for task, _ in expected)))
     if not tables:
-        layout.find(folder, tasks[0], SPLITS[0])  # raises, and says what is there instead
+        layout.find(folder, *expected[0])  # raises, and says what is there instead
     figures: list[SplitFigures] = []
     rows: list[Row] = []
-    faults = list(_missing_splits(folder, tasks, tables))
+    faults = list(_missing_splits(folder, expected, tables))
     for table in tables:
         read = table.read(recordings=True)
         decoded = list(_decoded(table, read.rows))
@@ -125,12 +121,13 @@ def check(source: sources.Source) -> Report:
     return Report(source.label, source.demo, tuple(figures), prompts, tuple(_absent(rows)), tuple(faults))
 
 
-def _missing_splits(folder: Path, tasks: Iterable[str], tables: Iterable[layout.Table]) -> Iterator[DataError]:
+def _missing_splits(
+    folder: Path, expected: Iterable[tuple[str, str]], tables: Iterable[layout.Table]
+) -> Iterator[DataError]:
     there = {(table.task, table.split) for table in tables}
-    for task in tasks:
-        for split in SPLITS:
-            if (task, split) not in there:
-                yield DataError(folder, f"{task}/{split}.jsonl, or parquet files of that split", "no such file")
+    for task, split in expected:
+        if (task, split) not in there:
+            yield DataError(folder, f"{task}/{split}.jsonl, or parquet files of that split", "no such file")
 
 
 def _figures(table: layout.Table, rows: Sequence[Row], seconds: Sequence[float]) -> SplitFigures:

@@ -79,21 +79,9 @@ def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     response = results[0] if results else ""
     judged = judge(response, doc["answers"], doc["options"])
     voice = ("task_name", "instance_id", "sample_id", "split", "modality", "accent", "age", "gender", "variants")
-    record = Record(
-        item_id=doc["item_id"],
-        benchmark="c3t",
-        task=doc["task"],
-        source=doc["source"],
-        demo=doc["demo"],
-        response=response,
-        verdict=judged.verdict,
-        reason=judged.reason,
-        golden=doc_to_target(doc),
-        chosen=judged.chosen,
-        groups={name: str(doc[name]) for name in voice},
-        options=tuple(doc["options"]),
-        prompt=doc["text_prompt"],
-    )
+    groups = {name: str(doc[name]) for name in voice}
+    options, prompt = tuple(doc["options"]), doc["text_prompt"]
+    record = Record.of(doc, "c3t", response, judged, doc_to_target(doc), groups, options, prompt)
     return metric_values(record)
 
 

@@ -62,20 +62,11 @@ def _score(judged: bool, value: float) -> dict[str, float]:
 def _record(doc: Doc, graph: Graph, episode: Episode) -> dict[str, Any]:
     """The record, and beside its fields what `docs/have_interaction.md` lists: `end`, `turns`, `trace`, `graph` ..."""
     assert episode.end is not None
-    record = Record(
-        item_id=doc["item_id"],
-        benchmark="have_bench",
-        task=doc["task"],
-        source=doc["source"],
-        demo=doc["demo"],
-        response=episode.turns[-1].response if episode.turns else "",
-        verdict=VERDICTS[episode.end],
-        reason=episode.why,
-        golden=doc["answer"],
-        chosen=episode.node,
-        groups={"level": "interaction", "subtask": doc["scenario"]},
-        prompt=dialogue.transcript_text(graph, begin(graph)),
-    )
+    response = episode.turns[-1].response if episode.turns else ""
+    judged = VERDICTS[episode.end], episode.why, episode.node
+    groups = {"level": "interaction", "subtask": doc["scenario"]}
+    prompt = dialogue.transcript_text(graph, begin(graph))
+    record = Record.of(doc, "have_bench", response, judged, doc["answer"], groups, prompt=prompt)
     return {
         **record.to_dict(),
         "end": episode.end,

@@ -65,24 +65,12 @@ def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     """Score one response by rule; returns the host's metric values, the record among them."""
     response = results[0] if results else ""
     if doc["kind"] == "mcq":
-        verdict, reason, chosen = scoring.judge_options(response, doc["question"], doc["answer"])
+        judged = scoring.judge_options(response, doc["question"], doc["answer"])
     else:
-        verdict, reason, chosen = judge_open(response, doc["answer"])
-    record = Record(
-        item_id=doc["item_id"],
-        benchmark="have_bench",
-        task=doc["task"],
-        source=doc["source"],
-        demo=doc["demo"],
-        response=response,
-        verdict=verdict,
-        reason=reason,
-        golden=doc["answer"],
-        chosen=chosen,
-        groups={name: doc[name] for name in GROUPS},
-        options=tuple(doc["options"]),
-        prompt=doc["question"],
-    )
+        judged = judge_open(response, doc["answer"])
+    groups = {name: doc[name] for name in GROUPS}
+    options = tuple(doc["options"])
+    record = Record.of(doc, "have_bench", response, judged, doc["answer"], groups, options, doc["question"])
     return metric_values(record)
 
 

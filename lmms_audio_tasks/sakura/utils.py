@@ -43,20 +43,8 @@ def doc_to_target(doc: Doc) -> str:
 def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     """Score one response by the option matcher; returns the host's metric values, the record among them."""
     response = results[0] if results else ""
-    verdict, reason, chosen = scoring.judge_options(response, doc["prompt"], doc["answer"])
-    record = Record(
-        item_id=doc["item_id"],
-        benchmark="sakura",
-        task=doc["task"],
-        source=doc["source"],
-        demo=doc["demo"],
-        response=response,
-        verdict=verdict,
-        reason=reason,
-        golden=doc["answer"],
-        chosen=chosen,
-        groups={key: doc[key] for key in ("track", "hop", "modality", "attribute")},
-        options=scoring.option_labels(doc["prompt"]),
-        prompt=doc["prompt"],
-    )
+    judged = scoring.judge_options(response, doc["prompt"], doc["answer"])
+    groups = {key: doc[key] for key in ("track", "hop", "modality", "attribute")}
+    options = scoring.option_labels(doc["prompt"])
+    record = Record.of(doc, "sakura", response, judged, doc["answer"], groups, options, doc["prompt"])
     return scoring.metric_values(record)
