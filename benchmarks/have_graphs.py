@@ -20,6 +20,7 @@ from string import ascii_lowercase
 
 from lmms_audio_tasks.have_bench.edge_judge import judge_edges
 from lmms_audio_tasks.have_bench.episode import Episode, begin, step
+from lmms_audio_tasks.have_bench.interaction import hand_over
 from lmms_audio_tasks.have_bench.interaction_scoring import process_results
 from lmms_audio_tasks.have_bench.task_graph import Edge, Graph, Node
 from lmms_audio_tasks.judge.settings import JudgeSettings
@@ -111,8 +112,7 @@ def main() -> None:
     }
     began = time.perf_counter()
     ends = Counter(
-        process_results(documents[episode.graph], [[json.dumps(episode.to_dict())]])["success"]["end"]
-        for episode in episodes
+        process_results(documents[episode.graph], [[hand_over(episode)]])["success"]["end"] for episode in episodes
     )
     scored = time.perf_counter() - began
     if ends != Counter(episode.end for episode in episodes):

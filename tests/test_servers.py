@@ -14,7 +14,7 @@ from lmms_audio_tasks.judge.prompt import JudgeRequest
 from lmms_audio_tasks.judge.run import JudgeOutcome, judge
 from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.servers.address import one_line
-from lmms_audio_tasks.servers.completion import read_completion
+from lmms_audio_tasks.servers.completion import MalformedReply, read_completion
 from lmms_audio_tasks.servers.workers import work_off
 
 KEY = "sk-test-0123456789abcdef"
@@ -87,12 +87,18 @@ def test_one_line(text: object, key: str, line: str) -> None:
         ({"content": "x"}, "length", ("x", "", False, False, True)),
         ({"content": "x"}, "content_filter", ("x", "", True, True, False)),
         ({"content": None, "refusal": "no"}, "stop", ("", "no", True, False, False)),
-        ({"content": 3, "refusal": None}, None, ("", "", False, False, False)),
+        ({"content": None, "refusal": None}, None, ("", "", False, False, False)),
     ],
 )
 def test_why_a_completion_ends(message: dict[str, Any], reason: str | None, read: tuple[Any, ...]) -> None:
     found = read_completion({"choices": [{"message": message, "finish_reason": reason}]})
     assert (found.text, found.refusal, found.refused, found.filtered, found.cut) == read
+
+
+@pytest.mark.parametrize("content", [3, {"text": "x"}, [{"type": "text", "text": 3}]])
+def test_content_that_is_no_text_is_no_empty_answer(content: Any) -> None:
+    with pytest.raises(MalformedReply, match="neither text nor"):
+        read_completion({"choices": [{"message": {"content": content}}]})
 
 
 # --- what models' servers need, for the judge too ---

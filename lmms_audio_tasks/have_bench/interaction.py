@@ -48,7 +48,7 @@ def doc_to_messages(
         return _messages(doc, begin(_graph(doc)), lmms_eval_specific_kwargs)
     episode = advance(doc, previous_output or (), previous_round_info)
     if episode.end is not None:
-        return None, True, [_trace(episode)], _info(episode)
+        return None, True, [hand_over(episode)], _info(episode)
     return _messages(doc, episode, lmms_eval_specific_kwargs), False, list(previous_output or ()), _info(episode)
 
 
@@ -70,7 +70,7 @@ def doc_to_text(
         return dialogue.transcript_text(graph, begin(graph))
     episode = advance(doc, previous_output or (), previous_round_info)
     if episode.end is not None:
-        return None, None, True, [_trace(episode)], _info(episode)
+        return None, None, True, [hand_over(episode)], _info(episode)
     visuals = _visuals(doc, episode, lmms_eval_specific_kwargs)
     text = dialogue.transcript_text(graph, episode)
     return visuals, text, False, list(previous_output or ()), _info(episode)
@@ -107,7 +107,8 @@ def _graph(doc: Doc) -> Graph:
     return graph_of(doc["graph"])
 
 
-def _trace(episode: Episode) -> str:
+def hand_over(episode: Episode) -> str:
+    """The trace of an episode as JSON, which from now on counts as one that this process made."""
     text = _text(episode)
     _HANDED_OVER.add(_digest(text))
     return text
@@ -136,7 +137,7 @@ def _digest(text: str) -> bytes:
 
 
 def _info(episode: Episode) -> dict[str, Any]:
-    return {"state": _trace(episode)}
+    return {"state": hand_over(episode)}
 
 
 def _messages(doc: Doc, episode: Episode, wishes: Wishes) -> list[dict[str, Any]]:

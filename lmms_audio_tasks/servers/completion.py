@@ -49,7 +49,7 @@ def read_completion(completion: object) -> Completion:
     """Read a chat completion; servers leave out fields, so nothing is taken for granted.
 
     Raises:
-        MalformedReply: there is no message in it.
+        MalformedReply: there is no message in it, or its content is no text.
     """
     choices = _field(completion, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -69,10 +69,13 @@ def read_completion(completion: object) -> Completion:
 
 
 def _text(content: object) -> str:
-    """The text of a message's content: a string, or a list of parts in some servers' replies."""
+    """The text of a message's content: a string, nothing, or a list of parts in some servers' replies."""
     if isinstance(content, list):
         return "".join(_text(_field(part, "text")) for part in content)
-    return content if isinstance(content, str) else ""
+    if content is not None and not isinstance(content, str):
+        # Taken for an empty answer it would be scored.
+        raise MalformedReply(f"the content is neither text nor a list of parts: {content!r}")
+    return content or ""
 
 
 def _field(value: object, name: str) -> Any:

@@ -199,7 +199,10 @@ class Server:
         if error.status_code == 403:
             raise words.stopped(f"{server} refused access (status 403): {told}") from None
         if error.status_code == 404:
-            raise words.stopped(f"{server} does not know the model {self._model!r} (status 404): {told}") from None
+            hint = "" if "/v" in words.url else "; does the address lack a /v1 at its end?"
+            raise words.stopped(
+                f"{server} does not know the model {self._model!r} (status 404): {told}{hint}"
+            ) from None
         if error.code == "insufficient_quota":
             raise words.stopped(f"the quota at {words.url} is used up: {told}") from None
 
