@@ -26,8 +26,8 @@ def answer(turns: list, settings: dict) -> str:
     """The model's next turn: this one only tells what it was given.
 
     Args:
-        turns: `[(role, parts), ...]`; parts are `("text", "What is it?")` and `("audio", "/tmp/.../0.wav")`, mono WAV
-            files of 16 bits that are gone when this returns.
+        turns: `[(role, parts), ...]`; parts are `("text", "What is it?")`, `("audio", "/tmp/.../0.wav")`, a mono WAV
+            file of 16 bits, and `("image", "/tmp/.../1.png")`; the files are gone when this returns.
         settings: `max_tokens`, `temperature`, `stop`, ... as they were asked for.
     """
     _, parts = turns[-1]
@@ -36,6 +36,8 @@ def answer(turns: list, settings: dict) -> str:
         if kind == "audio":
             with wave.open(value) as file:
                 heard.append(f"{file.getnframes() / file.getframerate():.2f} s")
+        elif kind == "image":
+            heard.append(f"a picture of {Path(value).stat().st_size} bytes")
     text = " ".join(value for kind, value in parts if kind == "text")
     return f"I heard {' and '.join(heard) or 'nothing'} and read {text!r}."
 
@@ -46,11 +48,18 @@ class Handler(BaseHTTPRequestHandler):
     one_at_a_time = threading.Lock()
 
     def do_POST(self) -> None:
-        """Any path; a fault of the model becomes status 500 with its message."""
+        """Any path; a fault of the request becomes status 400, one of the model 500, with its message.
+
+        lmms-audio-tasks tries a request again after status 500, and not after 400.
+        """
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         try:
             with tempfile.TemporaryDirectory() as folder:
-                turns = read_turns(body.pop("messages"), Path(folder))
+                try:
+                    turns = read_turns(body.pop("messages"), Path(folder))
+                except (KeyError, TypeError, ValueError) as error:
+                    self.reply(400, {"error": {"message": f"{type(error).__name__}: {error}"}})
+                    return
                 with self.one_at_a_time:
                     text = answer(turns, body)
             message = {"role": "assistant", "content": text}
@@ -69,18 +78,25 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def read_turns(messages: list, folder: Path) -> list:
-    """The turns as `answer` takes them, the recordings written into `folder`."""
+    """The turns as `answer` takes them, the recordings and images written into `folder`."""
+
+    def write(content: str, ending: str) -> str:
+        path = folder / f"{len(list(folder.iterdir()))}.{ending}"
+        path.write_bytes(base64.b64decode(content))
+        return str(path)
+
     turns = []
     for message in messages:
         parts = []
-        content = message["content"]
-        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        said = message["content"]
+        for part in [{"type": "text", "text": said}] if isinstance(said, str) else said:
             if part["type"] == "text":
                 parts.append(("text", part["text"]))
             elif part["type"] == "input_audio":
-                path = folder / f"{len(list(folder.iterdir()))}.wav"
-                path.write_bytes(base64.b64decode(part["input_audio"]["data"]))
-                parts.append(("audio", str(path)))
+                parts.append(("audio", write(part["input_audio"]["data"], "wav")))
+            elif part["type"] == "image_url":
+                head, _, content = part["image_url"]["url"].partition(";base64,")  # data:image/png;base64,...
+                parts.append(("image", write(content, head.split("/")[-1])))
             else:
                 raise ValueError(f"a part of type {part['type']} is not supported")
         turns.append((message["role"], parts))

@@ -393,6 +393,16 @@ def test_windows(choice: str, pieces: list[list[int]], caplog: pytest.LogCapture
     assert not caplog.text
 
 
+def test_no_piece_is_too_short_to_hear() -> None:
+    import numpy as np
+
+    windows = Windows(400, 100, "chunk")
+    whole, last = windows.apply("a", np.ones(401, np.float32))
+    assert len(whole) == 400 and last.tolist() == [1, *[0] * 9]
+    (short,) = windows.apply("b", np.ones(3, np.float32))
+    assert short.tolist() == [1, 1, 1, *[0] * 7]
+
+
 def test_long_recordings(make: Callable[..., AudioLM], caplog: pytest.LogCaptureFixture) -> None:
     samples = noise(1, 40.5)
     long = {"array": samples, "sampling_rate": RATE}
@@ -530,6 +540,15 @@ def test_checkpoint_without_some_weights_is_refused(folder: Path, make: Callable
     save_file(weights, part / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ModelError, match=r"1 weights are not in the checkpoint .* model\.audio_tower\.conv1\.weight"):
         make(pretrained=part)
+
+
+def test_damaged_checkpoint_is_refused(folder: Path, make: Callable[..., AudioLM], tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(folder, damaged)
+    weights = damaged / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ModelError, match=r"damaged: cannot be loaded: .*header"):
+        make(pretrained=damaged)
 
 
 def test_device_map_spreads_one_process(make: Callable[..., AudioLM], clips: list[Path]) -> None:

@@ -96,6 +96,18 @@ def test_batches_of_unequal_lengths_answer_as_one_by_one(
 
 
 @pytest.mark.parametrize("family", MAKERS)
+def test_very_short_recordings_are_heard_and_alike_beside_others(
+    make: Callable[..., AudioLM], clips: list[Path], family: str
+) -> None:
+    """Handed on as they are, many models fail on them alone, and on some others only beside longer ones."""
+    arrays = [{"array": noise(1, 1.0)[:samples], "sampling_rate": RATE} for samples in (1, 400, 900)]
+    conversations = [[user(source, "What is it?")] for source in (*arrays, clips[0])]
+    alone = ask(make(family), conversations)
+    assert not any(map(is_error, alone))
+    assert ask(make(family, batch_size=4), conversations) == alone
+
+
+@pytest.mark.parametrize("family", MAKERS)
 def test_self_check_finds_the_families_that_leak(make: Callable[..., AudioLM], family: str) -> None:
     assert make(family)._chat.leaks() is (family in LEAKING)
     assert family_of(TYPES.get(family, family)).leaks is (family in LEAKING)

@@ -597,6 +597,8 @@ def test_failing_batch_is_halved_until_only_the_bad_item_fails() -> None:
         ({"asr": "/nowhere/whisper"}, "asr=/nowhere/whisper: cannot be loaded"),
         ({"llm": "/nowhere/llm"}, "llm=/nowhere/llm: cannot be loaded"),
         ({"captioner": "qwen"}, "captioner=qwen: expected audio_lm:<folder or hub id> or openai_audio:<model>"),
+        ({"base_url": "http://localhost:1/v1"}, "base_url= is for llm=server:<model>, not for llm="),
+        ({"captioner_base_url": "http://localhost:1/v1"}, "captioner_base_url= is for captioner=openai_audio:<model>"),
         ({"images": "skip"}, "images='skip' is not known"),
     ],
 )

@@ -121,26 +121,32 @@ def server() -> Iterator[str]:
         process.communicate()
 
 
-def test_the_example_server_gets_turns_and_recordings(server: str, tmp_path: Path) -> None:
+def test_the_example_server_gets_turns_recordings_and_pictures(server: str, tmp_path: Path) -> None:
     from lmms_audio_tasks.models.openai_audio import OpenAIAudio
 
     clips = [tone(tmp_path / f"{seconds}.wav", seconds) for seconds in (0.25, 1.5)]
+    picture = b"\x89PNG" + bytes(96)
     content = [{"type": "audio", "url": str(clip)} for clip in clips] + [{"type": "text", "text": "what?"}]
     model = OpenAIAudio(model="mine", base_url=server, device="cpu", resume=False, max_retries=0)
-    answers = model.generate_until(requests(model, [content, "hello", [content[1], {"type": "text", "text": "and?"}]]))
+    answers = model.generate_until(
+        requests(
+            model, [content, "hello", [content[1], {"type": "image", "url": picture}, {"type": "text", "text": "and?"}]]
+        )
+    )
     assert answers == [
         "I heard 0.25 s and 1.50 s and read 'what?'.",
         "I heard nothing and read 'hello'.",
-        "I heard 1.50 s and read 'and?'.",
+        "I heard 1.50 s and a picture of 100 bytes and read 'and?'.",
     ]
 
 
 def test_the_example_server_tells_faults(server: str) -> None:
     from lmms_audio_tasks.models.openai_audio import OpenAIAudio
 
-    model = OpenAIAudio(model="mine", base_url=server, device="cpu", resume=False, max_retries=0, audio="audio_url")
+    # It is not asked again for what it cannot take.
+    model = OpenAIAudio(model="mine", base_url=server, device="cpu", resume=False, max_retries=99, audio="audio_url")
     wav = audio.encode_wav([0.5] * 100, 16_000)
     content = [{"type": "audio", "url": {"bytes": wav}}]
     first, second = model.generate_until(requests(model, ["hello", content]))
     assert first.startswith("I heard nothing")
-    assert second.endswith("status 500: ValueError: a part of type audio_url is not supported")
+    assert second.endswith("status 400: ValueError: a part of type audio_url is not supported")

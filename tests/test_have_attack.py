@@ -22,9 +22,9 @@ from lmms_audio_tasks.have_bench.check import check
 from lmms_audio_tasks.have_bench.task_graph import Graph
 from lmms_audio_tasks.judge.open_ended import judge_open
 from lmms_audio_tasks.judge.settings import JudgeSettings
-from lmms_audio_tasks.models.base import whole_characters
 from lmms_audio_tasks.models.episodes import Episode as Play
 from lmms_audio_tasks.models.episodes import play
+from lmms_audio_tasks.models.failures import whole_characters
 from lmms_audio_tasks.records import error_response
 
 Json = dict[str, Any]

@@ -74,6 +74,12 @@ def test_only_failed_items_are_asked_again(tmp_path: Path) -> None:
     assert again.asked == ["fail"]
 
 
+def test_failures_are_told_in_whole_characters() -> None:
+    """A server's words may end in half of one, and the host's samples would end there."""
+    assert Failure("status 400: \ud83d\ude00 \ud83d").message == "status 400: \U0001f600 \ufffd"
+    assert Failure.of(ValueError("clip_\udcff.wav")).message == "ValueError: clip_\ufffd.wav"
+
+
 def test_other_settings_and_resume_off_ask_anew(tmp_path: Path) -> None:
     for model in (Echo(tmp_path), Echo(tmp_path, version=2), Echo(tmp_path, resume=False)):
         assert model.generate_until(requests(model, ["ab"])) == ["ba"]
@@ -93,6 +99,34 @@ def test_other_audio_behind_the_same_path_is_asked_anew(tmp_path: Path) -> None:
         model.generate_until(requests(model, [content]))
         asked.append(len(model.asked))
     assert asked == [1, 1, 0]
+
+
+def test_answers_that_cannot_be_kept_end_the_run_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "answers").write_text("in the way")
+    model = Echo(tmp_path)
+    with pytest.raises(ModelError, match=r"answers/.* cannot be written: .*; cache_dir= or LMMS_AUDIO_TASKS_CACHE"):
+        model.generate_until(requests(model, ["ab"]))
+    free = Echo(tmp_path, resume=False)
+    assert free.generate_until(requests(free, ["ab"])) == ["ba"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"do_sample": False, "temperature": 0}, ""),
+        ({"do_sample": True, "temperature": 0.7}, ""),
+        ({"temperature": 0.7}, ""),
+        ({"do_sample": False, "temperature": 0.7}, "--gen_kwargs do_sample=true,temperature=0.7"),
+        ({"do_sample": True, "temperature": 0}, "--gen_kwargs do_sample=true,temperature=1"),
+    ],
+)
+def test_sampling_that_is_asked_for_in_vain_is_told_once(
+    given: dict[str, Any], told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = Echo(tmp_path)
+    for _ in range(2):
+        model.generate_until(requests(model, ["ab", "cd"], **given))
+    assert [record.getMessage().partition("sampling, ")[2] for record in caplog.records] == [told] * bool(told)
 
 
 def test_images_are_in_the_key(tmp_path: Path) -> None:

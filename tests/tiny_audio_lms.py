@@ -156,7 +156,7 @@ def make_qwen_omni(folder: Path) -> Path:
     template = TEMPLATE.replace("AUDIO", "<|audio_bos|>AUDIO<|audio_eos|>").replace(
         "IMAGE", "<|vision_bos|>IMAGE<|vision_eos|>"
     )
-    tokenizer = _tokenizer(template.replace("<|audio_bos|>AUDIO", "<|audio_bos|>AUDIO"), **tokens)
+    tokenizer = _tokenizer(template, **tokens)
     ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in tokens.items()}
     rope = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [2, 1, 1]}
     thinker = {

@@ -65,6 +65,21 @@ def is_sampled(generation: Mapping[str, Any]) -> bool:
     return bool(generation.get("do_sample", bool(temperature))) and temperature != 0
 
 
+def contradiction(generation: Mapping[str, Any]) -> str | None:
+    """Why generation arguments that ask for sampling are yet greedy; None where they do not, or are not."""
+    temperature = generation.get("temperature")
+    if is_sampled(generation):
+        return None
+    if generation.get("do_sample"):
+        return "do_sample=true beside temperature=0 is greedy; for sampling, --gen_kwargs do_sample=true,temperature=1"
+    if temperature:
+        return (
+            f"temperature={temperature} beside do_sample=false, which tasks set, is greedy; for sampling, --gen_kwargs "
+            f"do_sample=true,temperature={temperature}"
+        )
+    return None
+
+
 def image_hash(source: Any) -> str:
     """SHA-256, in hex, of an image's file (a path or its bytes), or of the pixels of a `PIL.Image.Image`."""
     if isinstance(source, (str, Path)):

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lmms_audio_tasks.errors import ModelError
-from lmms_audio_tasks.models.weights import fingerprint, local_folder
+from lmms_audio_tasks.models.weights import fingerprint, load_errors, local_folder
 
 Samples = npt.NDArray[np.float32]
 _FASTER = "faster-whisper:"
@@ -122,7 +122,7 @@ class _Whisper:
             model: Any = WhisperForConditionalGeneration.from_pretrained(
                 name, dtype=getattr(torch, wanted.dtype), attn_implementation=wanted.attention
             )
-        except (OSError, ValueError) as error:
+        except load_errors() as error:
             raise ModelError(f"asr={name}: cannot be loaded: {error}") from error
         self._model = model.to(wanted.device).eval()
         self._extractor = self._processor.feature_extractor

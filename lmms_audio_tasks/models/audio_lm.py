@@ -128,6 +128,7 @@ class AudioLM(AudioTasksModel):
             "weights": weights,
             "dtype": self._chat.dtype,
             "attention": self._wanted.attention,
+            "trust_remote_code": self._wanted.trust_remote_code,
             "long_audio": self._windows.choice if self._windows.limit else None,
             "max_new_tokens": self._max_new_tokens,
             "system_prompt": self._system_prompt,

@@ -19,10 +19,10 @@ from lmms_eval.utils import simple_parse_args_string
 from lmms_audio_tasks.cache import cache_root
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models import MANIFESTS
-from lmms_audio_tasks.models.answers import Keys
+from lmms_audio_tasks.models.answers import Keys, contradiction
 from lmms_audio_tasks.models.arguments import flag, refuse_unknown, text
 from lmms_audio_tasks.models.episodes import Episode, play
-from lmms_audio_tasks.models.failures import Failure
+from lmms_audio_tasks.models.failures import Failure, whole_characters
 from lmms_audio_tasks.models.messages import Prompt, read_messages
 from lmms_audio_tasks.models.ranks import together
 from lmms_audio_tasks.models.store import TextStore
@@ -101,6 +101,7 @@ class AudioTasksModel(lmms):
         self._resume = flag("resume", resume)
         self._cache = Path(text("cache_dir", cache_dir) or cache_root()).expanduser()
         self._kept: tuple[Mapping[str, Any], TextStore] | None = None
+        self._told: set[str] = set()
 
     @classmethod
     def called(cls) -> str:
@@ -141,7 +142,7 @@ class AudioTasksModel(lmms):
         """Answer all requests, in order; an item that failed answers with `records.error_response`.
 
         Raises:
-            ModelError: all of several items failed, or another rank failed as a whole.
+            ModelError: all of several items failed in a run of one process, or another rank failed as a whole.
         """
         with together("generate", everyone=False):
             columns: dict[tuple[str, str], Any] = {}
@@ -161,7 +162,7 @@ class AudioTasksModel(lmms):
             `records.error_response` and is its document's last.
 
         Raises:
-            ModelError: all of several documents failed, or another rank failed as a whole.
+            ModelError: all of several documents failed in a run of one process, or another rank failed as a whole.
         """
         with together("generate", everyone=False):
             columns: dict[tuple[str, str], Any] = {}
@@ -190,6 +191,7 @@ class AudioTasksModel(lmms):
 
     def _answers(self, items: Sequence[Item], keys: Keys, store: TextStore | None) -> list[str | Failure]:
         """One answer or failure for each item, in order, from `store` where it has it."""
+        self._tell_greedy(items)
         names = [str(index) for index in range(len(items))]
         found: dict[str, str | Failure] = {}
         if store is not None:
@@ -236,13 +238,20 @@ class AudioTasksModel(lmms):
             repeat=keys.repeat(task, doc_id, turn),
         )
 
+    def _tell_greedy(self, items: Sequence[Item]) -> None:
+        """Warn, once each, of generation arguments that ask for sampling and do not get it."""
+        for message in {found for item in items if (found := contradiction(item.generation))} - self._told:
+            logger.warning(message)
+            self._told.add(message)
+
     def _responses(self, requests: Sequence[Any], answers: Sequence[str | Failure]) -> list[str]:
         self._tell_failures(requests, answers)
         return [error_response(answer.message) if isinstance(answer, Failure) else answer for answer in answers]
 
     def _tell_failures(self, requests: Sequence[Any], answers: Sequence[str | Failure]) -> None:
         failures = [answer for answer in answers if isinstance(answer, Failure)]
-        if len(failures) == len(answers) > 1:
+        # With several ranks the others may be fine; then every failure stands in the results, as others do.
+        if len(failures) == len(answers) > 1 and self._world_size == 1:
             raise ModelError(f"all {len(answers)} items failed; the first: {failures[0].message}")
         for request, answer in zip(requests, answers, strict=True):
             if isinstance(answer, Failure):
@@ -264,11 +273,6 @@ def _look_up(item: Item, keys: Keys, store: TextStore, number: str) -> tuple[str
     except Exception as error:
         return number, Failure.of(error)
     return key, store.get(key)
-
-
-def whole_characters(answer: str) -> str:
-    """`answer` with U+FFFD for each half of a character: a reply that was cut may hold one, the host's files cannot."""
-    return answer.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _without_recordings(docs: Any) -> Any:

@@ -133,6 +133,10 @@ class Cascade(AudioTasksModel):
             system = complete(text("preset", preset), given, self._cache)
             if system.llm.startswith(SERVER) and self._ranks_options:
                 raise ModelError("answer=rank needs log-probabilities, which a server does not tell")
+            if base_url is not None and not system.llm.startswith(SERVER):
+                raise ModelError(f"base_url= is for llm=server:<model>, not for llm={system.llm}")
+            if captioner_base_url is not None and not (system.captioner or "").startswith("openai_audio:"):
+                raise ModelError("captioner_base_url= is for captioner=openai_audio:<model>")
             recogniser = Recogniser(
                 system.asr,
                 text("language", language),

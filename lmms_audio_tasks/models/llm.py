@@ -12,7 +12,7 @@ from lmms_audio_tasks.models.batches import in_batches
 from lmms_audio_tasks.models.cascade_prompts import Dialogue
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.generation import Generation
-from lmms_audio_tasks.models.weights import fingerprint, local_folder
+from lmms_audio_tasks.models.weights import fingerprint, load_errors, local_folder
 
 logger = logging.getLogger(__name__)
 
@@ -50,11 +50,11 @@ class Checkpoint:
             model: Any = AutoModelForCausalLM.from_pretrained(
                 name, dtype=self.dtype, attn_implementation=self.attention, **shared
             )
-        except (OSError, ValueError, ImportError) as error:
+        except load_errors() as error:
             raise ModelError(f"llm={self.name}: cannot be loaded: {error}") from error
         return LanguageModel(model.to(self.device).eval(), tokenizer)
 
-    def identity(self) -> dict[str, str | None] | None:
+    def identity(self) -> dict[str, str | bool | None] | None:
         """All that its greedy answers depend on besides the dialogue; None for weights that cannot be told apart."""
         weights = fingerprint(self.name)
         if weights is None:
@@ -65,6 +65,7 @@ class Checkpoint:
             "gguf": self.gguf,
             "dtype": self.dtype,
             "attention": self.attention,
+            "trust_remote_code": self.trust_remote_code,
         }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.families import Family, family_of
-from lmms_audio_tasks.models.weights import local_folder
+from lmms_audio_tasks.models.weights import load_errors, local_folder
 
 logger = logging.getLogger(__name__)
 _AUTO_CLASSES = (
@@ -59,7 +59,7 @@ def load(wanted: Wanted) -> Loaded:
     """Load it.
 
     Raises:
-        ModelError: it is not there, no audio language model, or needs its own code.
+        ModelError: it is not there or damaged, no audio language model, or needs its own code.
     """
     from transformers import AutoConfig, AutoProcessor
 
@@ -81,7 +81,7 @@ def load(wanted: Wanted) -> Loaded:
         family = family_of(config.model_type)
         if family.adapter:
             _load_adapter(model, name, family.adapter, wanted)
-    except (OSError, ValueError, ImportError, KeyError) as error:
+    except load_errors() as error:
         reason = " ".join(str(error).split())
         raise ModelError(f"pretrained={wanted.name}: cannot be loaded: {reason}") from error
     # A model's own code may take them from elsewhere.

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lmms_audio_tasks.errors import ModelError
+
 logger = logging.getLogger(__name__)
 
 
@@ -49,17 +51,27 @@ class TextStore:
         return self._texts.get(key)
 
     def add(self, texts: Mapping[str, str]) -> None:
-        """Keep texts by key; they are in the file when this returns."""
+        """Keep texts by key; they are in the file when this returns.
+
+        Raises:
+            ModelError: they cannot be written: no leave, or no space.
+        """
         if not texts:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        settings = self.folder / "settings.json"
-        if not settings.exists():
-            settings.write_text(self._settings + "\n", encoding="utf-8")
         # Lone surrogates, which a tokenizer may let through, stand escaped: UTF-8 has no form for them.
         lines = [_encodable({self._key: key, "text": text}) for key, text in texts.items()]
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write("".join(f"{line}\n" for line in lines))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            settings = self.folder / "settings.json"
+            if not settings.exists():
+                settings.write_text(self._settings + "\n", encoding="utf-8")
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write("".join(f"{line}\n" for line in lines))
+        except OSError as error:
+            raise ModelError(
+                f"{self.folder} cannot be written: {error.strerror}; cache_dir= or LMMS_AUDIO_TASKS_CACHE names "
+                "another place"
+            ) from error
         self._texts.update(texts)
 
     def _read(self) -> dict[str, str]:

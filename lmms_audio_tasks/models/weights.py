@@ -6,6 +6,13 @@ import hashlib
 from pathlib import Path
 
 
+def load_errors() -> tuple[type[Exception], ...]:
+    """What transformers raises where a checkpoint is not there, damaged, or does not fit its config."""
+    from safetensors import SafetensorError
+
+    return OSError, ValueError, ImportError, KeyError, RuntimeError, SafetensorError
+
+
 def local_folder(name: str) -> Path | None:
     """The folder of a local model; None for a hub id."""
     folder = Path(name).expanduser()
