@@ -18,6 +18,9 @@ BENCHMARK_MODULES = (
 )
 """Each module has a `BENCHMARK`."""
 
+OWN_DATA = "a folder"
+"""`TaskInfo.source` of tasks that ask the user's own data, which are not the benchmark's."""
+
 
 class UnknownNameError(AudioTasksError):
     """A name that is not known, told with the nearest ones that are."""

@@ -109,6 +109,16 @@ def test_every_fault_by_file_and_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
 
 
+def test_wrong_answers_are_told_in_the_order_of_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = make(tmp_path / "data", ["navigate"])
+    for split in ("accent", "age_gender"):
+        content = [{**row, "answers": ["Maybe"]} for row in rows("navigate", split)]
+        path = write_jsonl(root, "navigate", split, content)
+    path = root / "c3t" / "navigate" / "accent.jsonl"
+    told = [message.partition(": ")[0] for message in messages(check_json(capsys, root, 1)) if "an answer" in message]
+    assert told == [f"{path}, row 1", f"{path}, row 4"]
+
+
 def test_faults_in_parquet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import pyarrow as pa
     from pyarrow import parquet

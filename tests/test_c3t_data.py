@@ -124,6 +124,12 @@ def test_voices_of_a_prompt_stand_together(tmp_path: Path, use_data: Any) -> Non
     assert found["accent"][:] == ["Ayr", "Bath", "Cork"] * 11
 
 
+def test_natural_order() -> None:
+    """Also of numbers of more digits than Python converts."""
+    small, large = "9" * 5000, "1" + "0" * 5000
+    assert sorted(["x10", large, small, "10", "x9", "2"], key=data.natural) == ["2", "10", small, large, "x9", "x10"]
+
+
 @pytest.mark.parametrize("build", [make, snapshot])
 def test_first_instances_whole(build: Any, tmp_path: Path, use_data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(data.INSTANCES_VARIABLE, "1")
@@ -249,6 +255,7 @@ def test_audio_columns_as_the_hub_types_them(tmp_path: Path, use_data: Any) -> N
             {"audio": "../secret.flac"},
             "expected audio to be the path of a recording; found '../secret.flac', which",
         ),
+        ({"audio": "a\0b"}, "expected audio to be the path of a recording; found 'a\\x00b', but there is no such file"),
         ({"audio": ["x"]}, "expected audio to be a path; found ['x']"),
     ],
 )

@@ -213,7 +213,11 @@ def test_tasks_of_the_users_own_are_not_pooled_with_the_papers(tmp_path: Path) -
     assert found == {"known": 3, "known (own tasks)": 3}
     assert {r.keys["task"] for r in rows(report, "by_accent", system="known (own tasks)")} == {"all", "my_riddles"}
     assert "custom" not in notes(report)["not run"]
+    own = report_on(tmp_path / "own")
+    assert "not run" not in notes(own)
     if plots.available():
+        page = render_html.render(own)
+        assert "Spoken against written: known (own tasks)" in page and "Grey: the paper" not in page
         assert "known (own tasks): accent and task" in render_html.render(report)
 
 

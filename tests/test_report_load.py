@@ -315,6 +315,10 @@ BAD: dict[str, tuple[Change, str]] = {
         _unlink("*"),
         "expected files *_samples_*.jsonl (lmms_eval --output_path DIR --log_samples writes them)",
     ),
+    "samples of another benchmark": (
+        lambda folder: [p.rename(p.with_name(p.name.replace(TASK, "c3t_snarks_text"))) for p in folder.glob("*_samp*")],
+        "found only of others: c3t_snarks_text (--benchmark c3t)",
+    ),
     "only others' samples": (_rename, "expected samples of sakura tasks; found only of others: mmlu"),
     "bytes that are not UTF-8": (
         lambda folder: next(folder.glob("*_samples_*")).write_bytes(b"\xff\n"),

@@ -14,7 +14,7 @@ import pytest
 from c3t_data import clip, make, rows, snapshot, write_jsonl, write_parquet
 
 from lmms_audio_tasks import plugin, registry
-from lmms_audio_tasks.c3t import CUSTOM_SPECS, SPECS, data, layout, predictions, table_of
+from lmms_audio_tasks.c3t import CUSTOM_SPECS, SPECS, TASK_NAMES, data, layout, predictions, table_of
 from lmms_audio_tasks.c3t.outcomes import Outcomes, of_record
 from lmms_audio_tasks.c3t.tables import tables
 from lmms_audio_tasks.cli import main
@@ -100,6 +100,9 @@ def test_own_tasks_as_json_lines(load: Any, use_data: Any, tmp_path: Path) -> No
     write_jsonl(root, "custom", "accent", [*content, rows("navigate", "accent")[0]])
     with pytest.raises(DataError, match="expected rows of custom only; found one of navigate"):
         data.validate("c3t_custom_accent")
+    write_jsonl(root, "custom", "accent", [{**content[0], "task_name": 5}])
+    with pytest.raises(DataError, match="expected task_name to be a text; found 5"):
+        data.validate("c3t_custom_accent")
 
 
 def test_the_eleven_and_others_keep_apart(load: Any, use_data: Any, tmp_path: Path) -> None:
@@ -175,7 +178,28 @@ def test_check_expects_what_was_synthesized(tmp_path: Path, capsys: pytest.Captu
     assert [f["expected"].partition(",")[0] for f in faults] == ["navigate/accent.jsonl", "navigate/age_gender.jsonl"]
 
 
-@pytest.mark.parametrize("text", ["[]", '{"tasks": []}', '{"tasks": [3]}', "{"])
+@pytest.mark.parametrize("eleven", [False, True])
+def test_own_tasks_by_hand_are_checked_and_scored(eleven: bool, tmp_path: Path, capsys: Any) -> None:
+    """One split is enough, and the eleven are missed only where some are there."""
+    root = make(tmp_path / "data", ["navigate"]) if eleven else tmp_path / "data"
+    write_jsonl(root, "custom", "accent", rows("zebra", "accent"))
+    for number, row in enumerate(rows("zebra", "accent")):
+        path = root / "c3t" / row["audio"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(clip(number))
+    assert main(["check", "c3t", "--data", str(root), "--format", "json"]) == int(eleven)
+    told = json.loads(capsys.readouterr().out)
+    assert ("custom", "accent", 6) in [(s["task"], s["split"], s["recordings"]) for s in told["splits"]]
+    missing = {fault["expected"].partition("/")[0] for fault in told["faults"]}
+    assert missing == ({*TASK_NAMES} - {"navigate"} if eleven else set())
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps({"task_name": "zebra", "instance_id": "1", "response": "Yes"}))
+    assert main(["score", "c3t", str(path), "--data", str(root), "--format", "json"]) == 0
+    coverage = json.loads(capsys.readouterr().out)["coverage"]
+    assert [e["answered"] for e in coverage if (e["task"], e["split"]) == ("zebra", "text")] == [1]
+
+
+@pytest.mark.parametrize("text", ["[]", '{"tasks": []}', '{"tasks": [3]}', "{", '{"tasks": ["a"], "splits": ["b"]}'])
 def test_a_manifest_at_fault(text: str, tmp_path: Path) -> None:
     root = synthesized(tmp_path / "data")
     (root / "c3t" / "synthesized.json").write_text(text)

@@ -22,7 +22,7 @@ from synth_data import lines, prompt, run, tones, write_tasks, write_voices
 from lmms_audio_tasks import audio
 from lmms_audio_tasks.cli import main
 from lmms_audio_tasks.models.failures import Failure
-from lmms_audio_tasks.synthesize import make, normalise, pipeline, writer
+from lmms_audio_tasks.synthesize import make, normalise, pipeline
 
 TESTS = Path(__file__).parent
 Capture = pytest.CaptureFixture[str]
@@ -136,8 +136,11 @@ def test_large_sets_come_in_several_files(tasks: Path, tmp_path: Path, capsys: C
     assert {s["rows"] for s in check(tmp_path / "out", capsys)["splits"]} == {2, 4}
 
 
-def test_one_split_alone(tasks: Path, tmp_path: Path) -> None:
+def test_one_split_alone(tasks: Path, tmp_path: Path, capsys: Capture) -> None:
     assert run(tasks, "-o", tmp_path / "out", *tones(tmp_path), "--splits", "accent") == 0
+    evaluated = "--tasks c3t_navigate_accent,c3t_navigate_text,c3t_custom_accent,c3t_custom_text --model"
+    assert evaluated in capsys.readouterr().out
+    assert check(tmp_path / "out", capsys)["faults"] == []
     assert not list((tmp_path / "out").rglob("age_gender*"))
     assert len(rows(tmp_path / "out", "my_task", "accent")) == 4
 
@@ -227,6 +230,17 @@ def test_voices_that_cannot_be_used_are_left_out(tasks: Path, tmp_path: Path, ca
     assert [row["accent"] for row in rows(tmp_path / "out", "my_task", "accent")] == ["Ayr", "Ayr"]
 
 
+def test_a_reference_that_is_not_there_costs_its_voice_alone(tasks: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Also where the synthesizer does not ask for it: what the set says of its voices would not be true."""
+    write_voices(tmp_path / "voices.csv", reference="nowhere.wav")
+    path = tmp_path / "voices.csv"
+    path.write_text(path.read_text().replace("nowhere.wav", "", 1))
+    assert run(tasks, "-o", tmp_path / "out", *tones(tmp_path)) == 1
+    told = capsys.readouterr().out
+    assert "9 in voices that cannot be used; 3 in the set" in told
+    assert f"{path}, row 2: expected a reference recording; found 'nowhere.wav'" in told
+
+
 @pytest.mark.skipif(shutil.which("espeak-ng") is None, reason="espeak-ng is not installed")
 def test_odd_prompts_and_a_voice_that_does_not_exist(tmp_path: Path, capsys: Capture) -> None:
     """Each has its line, and what is good is made."""
@@ -269,6 +283,7 @@ def test_odd_prompts_and_a_voice_that_does_not_exist(tmp_path: Path, capsys: Cap
         (["-o", "OUT", "--splits", "mood"], "--splits takes accent, age_gender, not 'mood'"),
         (["-o", "OUT", "--command", "x"], "--command goes with --engine command"),
         (["-o", "OUT", "--engine", "clone"], "--engine clone needs a table of voices: --voices FILE"),
+        (["-o", "OUT", "--language", "de"], "the shipped voices speak English, not 'de': --voices FILE"),
         (["-o", "OUT", "--voices", "nowhere.csv"], "nowhere.csv: expected a table of voices (CSV); found no such file"),
         (["-o", "OUT", "--settings", "nowhere.yaml"], "nowhere.yaml: expected a settings file; found no such file"),
         (["-o", "TASKS"], "expected a folder that can be written; found File exists"),
@@ -346,10 +361,26 @@ def test_a_disk_that_is_full_stops_with_a_line(tasks: Path, tmp_path: Path, monk
     assert "7 made now, 5 there already; 12 in the set" in capsys.readouterr().out
 
 
+def test_a_place_for_work_that_is_a_file(tasks: Path, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "work").touch()
+    assert run(tasks, "-o", tmp_path / "out", *tones(tmp_path)) == 2
+    assert "work: expected a folder that can be written; found File exists" in capsys.readouterr().err
+
+
 def test_two_runs_do_not_write_into_one_another(tasks: Path, tmp_path: Path, capsys: Capture) -> None:
-    writer.require_writable(tmp_path / "out")
-    with pipeline._alone(tmp_path / "out"):
+    (tmp_path / "out" / "work").mkdir(parents=True)
+    # In a process of its own: within one, the host makes all file locks reentrant once it has evaluated anything.
+    holder = (
+        "import sys; from pathlib import Path; from lmms_audio_tasks.synthesize import pipeline\n"
+        "with pipeline._alone(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", holder, str(tmp_path / "out")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
         assert run(tasks, "-o", tmp_path / "out", *tones(tmp_path)) == 2
+        other.communicate("")
     assert "another run is writing into" in capsys.readouterr().err
 
 
@@ -459,16 +490,36 @@ def die(folder: str) -> None:
 # --- kill and resume ---
 
 
-def start(tasks: Path, out: Path, options: list[str], processes: int) -> subprocess.Popen[bytes]:
+def start(tasks: Path, out: Path, options: list[str], processes: int, told: int = subprocess.DEVNULL) -> Any:
     code = "import sys; from synth_data import run\nif __name__ == '__main__': sys.exit(run(*sys.argv[1:]))\n"
     script = out.parent / "main.py"
     script.write_text(code)
     words = [sys.executable, str(script), str(tasks), "-o", str(out), *options, "--processes", str(processes)]
     paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "TONES_SLEEP": "0.2", "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    return subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=told, start_new_session=True)
+
+
+def wait_for(journal: Path, lines: int) -> None:
+    """Until so many recordings are finished."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (journal.exists() and journal.read_bytes().count(b"\n") >= lines):
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_stopped_by_hand_it_says_so_in_a_line(processes: int, tmp_path: Path) -> None:
+    """Ctrl-C, which a terminal sends to every process of the command."""
+    tasks = write_tasks(tmp_path / "tasks.jsonl", [prompt(number) for number in range(6)])
+    process = start(tasks, tmp_path / "out", tones(tmp_path), processes, subprocess.PIPE)
+    wait_for(tmp_path / "out" / "work" / "clips.jsonl", 3)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 2 and not (tmp_path / "out" / "c3t").exists()
+    assert b"\nerror: stopped; the same command goes on from there\n" in told
+    # A second process that is still being started says so in its own way.
+    assert processes == 2 or b"Traceback" not in told
+    assert_gone(process.pid)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -478,9 +529,7 @@ def test_killed_at_any_moment_it_goes_on(processes: int, tmp_path: Path, capsys:
     out, options = tmp_path / "killed", tones(tmp_path)
     process = start(tasks, out, options, processes)
     journal = out / "work" / "clips.jsonl"
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (journal.exists() and journal.read_bytes().count(b"\n") >= 6):
-        time.sleep(0.05)
+    wait_for(journal, 6)
     process.kill()
     process.wait()
     assert_gone(process.pid)

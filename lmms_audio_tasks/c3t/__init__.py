@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lmms_audio_tasks.registry import Benchmark, TaskInfo
+from lmms_audio_tasks.registry import OWN_DATA, Benchmark, TaskInfo
 
 TASK_NAMES = (
     "causal_judgement",
@@ -71,7 +71,7 @@ BENCHMARK = Benchmark(
     title="the same prompts spoken by many voices, and in writing",
     # How the 2,470 prompts are spread over the eleven tasks is not published.
     tasks=tuple(
-        TaskInfo(spec.name, "c3t", None, "generate_until", "a folder" if spec.custom else HUB_ID, PAPER)
+        TaskInfo(spec.name, "c3t", None, "generate_until", OWN_DATA if spec.custom else HUB_ID, PAPER)
         for spec in ALL_SPECS.values()
     ),
     groups={

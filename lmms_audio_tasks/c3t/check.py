@@ -161,7 +161,10 @@ def _column_faults(table: layout.Table) -> Iterator[DataError]:
 
 def _answer_faults(rows: Iterable[Row]) -> Iterator[DataError]:
     """Prompts with options of which none is an answer, the first row of each."""
-    for row in {row.instance: row for row in reversed(list(rows))}.values():
+    first: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        first.setdefault(row.instance, row)
+    for row in first.values():
         if row.options and not set(row.answers) & set(row.options):
             yield row.fault("an answer that is one of the options", f"{list(row.answers)} among {list(row.options)}")
 

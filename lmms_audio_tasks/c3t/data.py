@@ -126,7 +126,11 @@ def _place(first: Row, row: Row) -> str:
 
 def natural(name: str) -> tuple[Any, ...]:
     """A sort key that puts `9` before `10` and `x9` before `x10`."""
-    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.findall(r"\d+|\D+", name))
+    # Compared by length and digits: Python converts no text of thousands of digits.
+    return tuple(
+        (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
+        for part in re.findall(r"\d+|\D+", name)
+    )
 
 
 def _chosen(rows: Iterable[Row], spec: TaskSpec) -> list[Row]:

@@ -14,10 +14,10 @@ from pathlib import Path
 from lmms_audio_tasks.c3t import CUSTOM, SPLITS, TASK_NAMES, table_of
 from lmms_audio_tasks.c3t.rows import Read, read_columns, read_jsonl, read_parquet
 from lmms_audio_tasks.errors import DataError
-from lmms_audio_tasks.strict_json import read_json
+from lmms_audio_tasks.strict_json import read_json, short
 
 MANIFEST = "synthesized.json"
-"""Written into `DIR/c3t` by `lmms-audio-tasks synthesize`; says under `tasks` which ones the folder has."""
+"""Written into `DIR/c3t` by `lmms-audio-tasks synthesize`; says under `tasks` and `splits` which ones it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Table:
         """What is wrong with a path that JSONL gives, None for nothing; the recording is not opened."""
         path = Path(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
-            return f"{name!r}, which does not lie in {self.folder}"
+            return f"{short(name)}, which does not lie in {self.folder}"
         try:
             size = (self.folder / path).stat().st_size
-        except OSError:
-            return f"{name!r}, but there is no such file in {self.folder}"
-        return None if size else f"{name!r}, a file of zero bytes"
+        except (OSError, ValueError):  # ValueError: a NUL in the path
+            return f"{short(name)}, but there is no such file in {self.folder}"
+        return None if size else f"{short(name)}, a file of zero bytes"
 
 
 def find(folder: Path, task: str, split: str) -> Table:
@@ -74,21 +74,38 @@ def find(folder: Path, task: str, split: str) -> Table:
     return table
 
 
-def expected(folder: Path) -> tuple[str, ...]:
-    """The tasks that `folder` should have: those that it lists where it was synthesized, else the eleven.
+def expected(folder: Path) -> tuple[tuple[str, str], ...]:
+    """The splits of tasks that `folder` should have: those that it lists where it was synthesized, else the eleven's.
+
+    Tasks of the user's own that were not synthesized may have either split, and may be without the eleven.
 
     Raises:
-        DataError: its list cannot be read.
+        DataError: its list, or a parquet file, cannot be read.
     """
     path = folder / MANIFEST
-    if not path.is_file():
-        return TASK_NAMES
+    if path.is_file():
+        return _listed(path)
+    eleven = tuple((task, split) for task in TASK_NAMES for split in SPLITS)
+    own = {split for split in SPLITS if _jsonl(folder, CUSTOM, split)}
+    if not own and not all(_jsonl(folder, *key) for key in eleven):
+        own = {table.split for table in tables(folder, [CUSTOM])}
+    if not own:
+        return eleven
+    return (*(eleven if tables(folder) else ()), *((CUSTOM, split) for split in SPLITS if split in own))
+
+
+def _listed(path: Path) -> tuple[tuple[str, str], ...]:
     told = read_json(path, "what was synthesized")
-    names = told.get("tasks") if isinstance(told, dict) else None
+    if not isinstance(told, dict):
+        raise DataError(path, "tasks and splits", repr(told))
+    names, splits = told.get("tasks"), told.get("splits", list(SPLITS))
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise DataError(path, "a list of texts under tasks", repr(names))
+    if not isinstance(splits, list) or not splits or not all(split in SPLITS for split in splits):
+        raise DataError(path, f"a list of {' and '.join(SPLITS)} under splits", repr(splits))
     found = {table_of(name) for name in names}
-    return tuple(task for task in (*TASK_NAMES, CUSTOM) if task in found)
+    tasks = [task for task in (*TASK_NAMES, CUSTOM) if task in found]
+    return tuple((task, split) for task in tasks for split in SPLITS if split in splits)
 
 
 def tables(folder: Path, tasks: Sequence[str] = TASK_NAMES) -> list[Table]:

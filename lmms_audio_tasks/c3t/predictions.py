@@ -17,10 +17,11 @@ from lmms_audio_tasks.c3t import KINDS, TASK_NAMES, layout, task_named
 from lmms_audio_tasks.c3t.correctness import judge
 from lmms_audio_tasks.c3t.data import row_set_faults
 from lmms_audio_tasks.c3t.outcomes import Outcome, Outcomes
-from lmms_audio_tasks.c3t.rows import Row, is_id, json_lines, short
+from lmms_audio_tasks.c3t.rows import Row, is_id, json_lines
 from lmms_audio_tasks.c3t.tables import tables, to_text
 from lmms_audio_tasks.errors import AudioTasksError, DataError
 from lmms_audio_tasks.sources import Source
+from lmms_audio_tasks.strict_json import short
 
 logger = logging.getLogger(__name__)
 SPOKEN_KEYS = {"sample_id", "response"}
@@ -155,10 +156,10 @@ def load_items(source: Source) -> dict[Key, Row]:
         DataError: there are none, or the first fault in them.
     """
     folder = source.folder("c3t")
-    tasks = layout.expected(folder)
-    found = layout.tables(folder, tasks)
+    expected = layout.expected(folder)
+    found = layout.tables(folder, list(dict.fromkeys(task for task, _ in expected)))
     if not found:
-        layout.find(folder, tasks[0], KINDS[0])  # raises, and says what is there instead
+        layout.find(folder, *expected[0])  # raises, and says what is there instead
     rows: list[Row] = []
     for table in found:
         read = table.read(recordings=False)

@@ -13,6 +13,7 @@ from typing import Any
 
 from lmms_audio_tasks.c3t import CUSTOM, TASK_NAMES, table_of, task_named
 from lmms_audio_tasks.errors import DataError
+from lmms_audio_tasks.strict_json import BOM, DoubleKey, NoJson, short, strict_loads
 
 USED = (
     "task_name",
@@ -126,7 +127,8 @@ class RowReader:
             return
         task = fields["task_name"]
         if not _is_text(task) or (task_named(task) is None and not self._custom):
-            yield f"task_name to be one of {', '.join(TASK_NAMES)}", short(task)
+            expected = "a text" if self._custom else f"one of {', '.join(TASK_NAMES)}"
+            yield f"task_name to be {expected}", short(task)
         for name in ("instance_id", "sample_id"):
             if not is_id(fields[name]):
                 yield f"{name} to be a text or a whole number", short(fields[name])
@@ -155,12 +157,6 @@ def _is_text(value: object) -> bool:
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_text, value))
-
-
-def short(value: object) -> str:
-    """A value as error messages show it, on one line and not longer than 80 characters."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +230,19 @@ _LINE = "a JSON object in UTF-8"
 def _json_value(line: bytes) -> Any:
     """The value; a text that says so where there is none, and for a text, which is no object either."""
     try:
-        value = json.loads(line.rstrip().decode("utf-8"))
+        value = strict_loads(line.rstrip().decode("utf-8"))
+        if b"\\ud" in line.lower():  # else there can be no half of a pair, and writing it out to see takes time
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         return f"byte 0x{line[error.start]:02x} in column {error.start + 1}"
+    except UnicodeEncodeError as error:
+        return f"half a character: {error.object[error.start]!r}"
     except json.JSONDecodeError as error:
-        return f"{error.msg} in column {error.colno}"
+        return "a byte order mark" if line.startswith(BOM) else f"{error.msg} in column {error.colno}"
+    except (DoubleKey, NoJson) as error:
+        return str(error)
+    except ValueError:
+        return "a number of more digits than Python converts"
     except RecursionError:
         return "deep nesting"
     return short(value) if isinstance(value, str) else value

@@ -169,7 +169,11 @@ def _nothing_to_read(logdir: Path, benchmark: str, others: set[str], bare: set[P
     if bare:
         return DataError(sorted(bare)[0], "samples beside it", "none; run again with --log_samples")
     if others:
-        return DataError(logdir, f"samples of {benchmark} tasks", f"only of others: {', '.join(sorted(others)[:5])}")
+        known = registry.tasks()
+        theirs = sorted({known[task].benchmark for task in others if task in known})
+        hint = f" (--benchmark {' or '.join(theirs)})" if theirs else ""
+        found = f"only of others: {', '.join(sorted(others)[:5])}{hint}"
+        return DataError(logdir, f"samples of {benchmark} tasks", found)
     return DataError(logdir, f"files *_samples_*.jsonl ({LOGGED})", "none")
 
 

@@ -68,9 +68,11 @@ def missing(
 
 
 def not_run(label: str, tasks: Sequence[str], benchmark: str, optional: Collection[str] = ()) -> list[Note]:
-    """The benchmark's tasks that are neither among `tasks` nor `optional`."""
-    known = [task.name for task in registry.benchmark(benchmark).tasks]
-    absent = [name for name in known if name not in tasks and name not in optional]
+    """The benchmark's tasks that are neither among `tasks` nor `optional`; none where only the user's own were run."""
+    known = registry.benchmark(benchmark).tasks
+    if {*tasks} <= {task.name for task in known if task.source == registry.OWN_DATA}:
+        return []
+    absent = [task.name for task in known if task.name not in tasks and task.name not in optional]
     return [Note("not run", listed(absent), label)] if absent else []
 
 

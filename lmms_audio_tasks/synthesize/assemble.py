@@ -43,6 +43,7 @@ def write_set(
     writer.put_in_place(new, folder, manifest)
     summary.written = len(rows)
     summary.tasks = tuple(manifest["tasks"])
+    summary.splits = tuple(split for split in options.splits if any(row.split == split for row in rows))
 
 
 def _row(cell: Cell, path: Path, size: int) -> writer.Row:

@@ -103,11 +103,15 @@ def planned(plan: voices.Plan, table: voices.Table, engine: Engine, options: Opt
     wrong: dict[str, DataError] = {}
     references: dict[str, str] = {}
     for voice in used.values():
-        fault = engine.voice_fault(voice, table.reference(voice))
+        path = table.reference(voice)
+        fault = engine.voice_fault(voice, path)
+        if not fault and voice.reference and voice.reference not in references:
+            try:
+                references[voice.reference] = audio.content_hash(str(path))
+            except audio.AudioError as error:
+                fault = "a reference recording", f"{voice.reference!r}: {error}"
         if fault:
             wrong[voice.voice_id] = table.fault(voice, *fault)
-        elif voice.reference and voice.reference not in references:
-            references[voice.reference] = audio.content_hash(str(table.reference(voice)))
     absent = [cell for cell in cells if cell.voice.voice_id in wrong]
     for voice_id, told in wrong.items():
         count = sum(cell.voice.voice_id == voice_id for cell in absent)

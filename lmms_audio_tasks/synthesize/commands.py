@@ -74,7 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
         return INCOMPLETE if found.faults else 0
     if arguments.output is None:
         raise AudioTasksError("say where the set goes: -o DIR (or --report for a look at the prompts alone)")
-    summary = synthesize(_options(arguments, known), _bar)
+    try:
+        summary = synthesize(_options(arguments, known), _bar)
+    except KeyboardInterrupt:
+        raise AudioTasksError("stopped; the same command goes on from there") from None
     _show(summary, arguments.format)
     return 0 if summary.complete else INCOMPLETE
 
@@ -91,6 +94,8 @@ def _options(arguments: argparse.Namespace, known: settings.Settings) -> Options
         raise AudioTasksError("--command goes with --engine command")
     if arguments.voices is None and arguments.engine != "espeak":
         raise AudioTasksError(f"--engine {arguments.engine} needs a table of voices: --voices FILE")
+    if arguments.voices is None and arguments.language.partition("-")[0].lower() != "en":
+        raise AudioTasksError(f"the shipped voices speak English, not {arguments.language!r}: --voices FILE")
     timeout = float(known.run["timeout_seconds"])
     choice = Choice(
         arguments.engine, arguments.language, timeout, arguments.template, arguments.model, arguments.device

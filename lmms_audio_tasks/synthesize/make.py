@@ -7,6 +7,7 @@ import json
 import logging
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -195,6 +196,8 @@ def _pool(choice: Choice, settings: Settings, processes: int) -> ProcessPoolExec
 
 
 def _begin(choice: Choice, speech: Mapping[str, Any]) -> None:
+    # Ctrl-C reaches every process of a terminal; the one that started this one ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
     _state.update(engine=choice.load(), speech=speech)
 

@@ -18,7 +18,7 @@ from lmms_audio_tasks.errors import AudioTasksError
 INSTALL_HINT = 'pip install "lmms-audio-tasks[synthesize]"'
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "…": "."})
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?!\w)")
-_MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
+_MONEY = re.compile(r"([$€£])\s?((?:\d[\d.,]*\d|\d)(?:\s(?:thousand|million|billion|trillion)\b)?)")
 _RANGE = re.compile(r"(?<=\d)[-–](?=\d)")
 _MINUS = re.compile(r"(?<=[\d)])\s+[-–−]\s+(?=[\d(])")
 _CLOCK = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)\b")
@@ -101,9 +101,9 @@ class Normaliser:
 
     def _number(self, text: str) -> str:
         minus = text[0] in "-−"
-        digits = text.lstrip("-−")
-        if digits[-1].isalpha():
-            return self._say(digits[:-2], "ordinal")
+        digits, form = text.lstrip("-−"), "cardinal"
+        if digits[-1].isalpha():  # 21st
+            digits, form, minus = digits[:-2], "ordinal", False
         groups = re.split(r"[.,]", digits)
         if len(groups) > 1 and len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:]) and "," in digits:
             digits = "".join(groups)  # 1,234,567
@@ -111,7 +111,7 @@ class Normaliser:
             digits = ".".join(groups)
         elif len(groups) > 2:  # a version or a date: part after part
             return " ".join(self._say(group) for group in groups)
-        return self._say(f"-{digits}" if minus else digits)
+        return self._say(f"-{digits}" if minus else digits, form)
 
     def _say(self, digits: str, form: str = "cardinal") -> str:
         return _in_words(digits, form, self._plain)
@@ -153,7 +153,8 @@ def _in_words(digits: str, form: str, language: str) -> str:
         return " ".join(_in_words(digit, form, language) for digit in digits if digit.isdigit())
     try:
         words = num2words(number, lang=language, to=form)
-    except (NotImplementedError, OverflowError, TypeError, ValueError, IndexError) as error:
+    # What its languages raise of what they cannot say.
+    except (NotImplementedError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         raise Unspeakable(f"no words for the number {digits} in language {language}: {error or 'unknown'}") from error
     # Neither is said: "thirty-four", "one thousand, two hundred".
     return str(words).replace("-", " ").replace(",", "") if language == "en" else str(words)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.c3t.data import natural
-from lmms_audio_tasks.errors import AudioTasksError
+from lmms_audio_tasks.errors import AudioTasksError, DataError
 from lmms_audio_tasks.files import write_whole
 from lmms_audio_tasks.synthesize import intelligibility, make, quality, speakability, tasks_input, voices, writer
 from lmms_audio_tasks.synthesize.assemble import write_set
@@ -104,15 +104,18 @@ def _alone(folder: Path) -> Iterator[None]:
 
     Raises:
         AudioTasksError: another run holds it.
+        DataError: it cannot be written.
     """
     from filelock import FileLock, Timeout
 
-    (folder / "work").mkdir(exist_ok=True)
     lock = FileLock(folder / "work" / ".lock")
     try:
+        (folder / "work").mkdir(exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         raise AudioTasksError(f"another run is writing into {folder}") from None
+    except OSError as error:
+        raise DataError(folder / "work", "a folder that can be written", error.strerror or str(error)) from error
     try:
         yield
     finally:

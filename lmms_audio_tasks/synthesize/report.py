@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmms_audio_tasks.c3t import CUSTOM, table_of
+from lmms_audio_tasks.c3t import CUSTOM, SPLITS, table_of
 from lmms_audio_tasks.errors import DataError
 from lmms_audio_tasks.synthesize.speakability import REASONS
 from lmms_audio_tasks.synthesize.tasks_input import Prompt
@@ -110,7 +110,7 @@ class Summary:
         written: rows of the set.
         understood: see `intelligibility.table`; [] where it was not checked.
         wer: word error rate over all recordings, and the capped one; None where it was not checked.
-        tasks: names of the tasks in the set.
+        tasks, splits: in the set.
     """
 
     output: Path
@@ -124,6 +124,7 @@ class Summary:
     understood: list[dict[str, Any]] = field(default_factory=list)
     wer: tuple[float, float] | None = None
     tasks: tuple[str, ...] = ()
+    splits: tuple[str, ...] = SPLITS
 
     def note(self, problem: Problem) -> None:
         """Add a problem."""
@@ -155,11 +156,10 @@ class Summary:
         if len(self.problems) > SHOWN:
             lines.append(f"  and {len(self.problems) - SHOWN} more in {self.output / 'problems.jsonl'}")
         lines += self._understood()
-        tasks = " ".join(self.evaluated_by())
         return "\n".join([
             *lines, "", f"written: {self.output / 'c3t'}",
             f"check:    lmms-audio-tasks check c3t --data {self.output}",
-            f"evaluate: lmms_eval --audio_data {self.output} --tasks {tasks.replace(' ', ',')} --model ...",
+            f"evaluate: lmms_eval --audio_data {self.output} --tasks {','.join(self.evaluated_by())} --model ...",
         ])  # fmt: skip
 
     def _understood(self) -> list[str]:
@@ -179,5 +179,7 @@ class Summary:
     def evaluated_by(self) -> list[str]:
         """The host's tasks that ask what was written."""
         mine = {table_of(task) for task in self.tasks}
-        found = [f"c3t_{task}_*" for task in sorted(mine - {CUSTOM})]
-        return [*found, "c3t_custom"] if CUSTOM in mine else found
+        named = [f"c3t_{task}" for task in (*sorted(mine - {CUSTOM}), CUSTOM) if task in mine]
+        if self.splits != SPLITS:
+            return [f"{name}_{kind}" for name in named for kind in (*self.splits, "text")]
+        return [name if name == f"c3t_{CUSTOM}" else f"{name}_*" for name in named]

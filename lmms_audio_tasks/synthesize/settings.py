@@ -16,7 +16,6 @@ _OPEN = ("speakability.scripts", "normalise.")
 """Tables whose keys are languages and symbols, which a user may add to."""
 _NEGATIVE = ("speech.loudness_lufs", "speech.peak_dbfs", "speech.silence_dbfs")
 _POSITIVE = (
-    "speech.rate",
     "speakability.max_words",
     "speakability.max_seconds",
     "speakability.words_per_minute",
@@ -60,6 +59,7 @@ def load(path: Path | None = None) -> Settings:
     sections = _read(DEFAULTS)
     if path is not None:
         _override(sections, _read(path), path, "")
+        _check_words(sections["normalise"], path)
     return Settings(**sections)
 
 
@@ -75,7 +75,7 @@ def _read(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise DataError(path, "YAML", " ".join(str(error).split())) from error
     if not isinstance(value, dict) or not value:
-        raise DataError(path, "sections of settings, such as speakability:", _kind(value))
+        raise DataError(path, "sections of settings, such as speakability:", _kind(value) if value else "an empty file")
     return value
 
 
@@ -100,6 +100,18 @@ def _override(known: dict[str, Any], given: dict[Any, Any], path: Path, where: s
             known[key] = _value(known[key], value, path, name)
 
 
+def _check_words(normalise: dict[str, Any], path: Path) -> None:
+    """Refuse what would only be noticed when a prompt is spelled out."""
+    for language, template in normalise["option"].items():
+        rest = template.replace("{letter}", "", 1).replace("{text}", "", 1)
+        if len(rest) != len(template) - len("{letter}{text}") or "{" in rest or "}" in rest:
+            raise DataError(path, "a text with {letter} and {text}", repr(template), f"normalise.option.{language}")
+    for language, symbols in normalise["symbols"].items():
+        for symbol, word in symbols.items():
+            if not isinstance(symbol, str) or not symbol or not isinstance(word, str):
+                raise DataError(path, "symbol: word", f"{symbol!r}: {word!r}", f"normalise.symbols.{language}")
+
+
 def _value(before: Any, value: Any, path: Path, name: str) -> Any:
     if isinstance(before, bool) or isinstance(value, bool):
         sound, expected = isinstance(before, bool) and isinstance(value, bool), "true or false"
@@ -117,6 +129,8 @@ def _value(before: Any, value: Any, path: Path, name: str) -> Any:
 def _number(value: Any, name: str) -> tuple[bool, str]:
     if not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
         return False, "a number"
+    if name == "speech.rate":
+        return value in range(8000, 192001), "a whole number of 8000 to 192000"
     if name in _NEGATIVE:
         return value <= 0, "a number of at most 0"
     if name in _POSITIVE:
@@ -125,5 +139,5 @@ def _number(value: Any, name: str) -> tuple[bool, str]:
 
 
 def _kind(value: Any) -> str:
-    names = {str: "a text", list: "a list", dict: "a table", type(None): "an empty file", bool: "true or false"}
+    names = {str: "a text", list: "a list", dict: "a table", type(None): "nothing", bool: "true or false"}
     return names.get(type(value), type(value).__name__)

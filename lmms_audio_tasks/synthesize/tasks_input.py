@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.c3t import TASK_NAMES, task_named
-from lmms_audio_tasks.c3t.rows import is_id, json_lines, short
+from lmms_audio_tasks.c3t.rows import is_id, json_lines
 from lmms_audio_tasks.errors import DataError
-from lmms_audio_tasks.strict_json import read_json
+from lmms_audio_tasks.strict_json import read_json, short
 
 COLUMNS = ("task_name", "instance_id", "text_prompt", "answers", "options")
 CLOSED = (frozenset({"yes", "no"}), frozenset({"valid", "invalid"}), frozenset({"true", "false"}))
 """Sets of answers that are options where a BIG-Bench-Hard task lists none."""
+_LONGEST_NAME = 100
+"""Bytes of a task's name. File systems take 255; the cache of `datasets` adds to the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def read(paths: Iterable[Path]) -> tuple[list[Prompt], list[DataError]]:
     prompts: list[Prompt] = []
     faults: list[DataError] = []
     for path in paths:
-        for found in _bbh_json(path) if path.suffix == ".json" else _lines(path):
+        for found in _bbh_json(path) if path.suffix.lower() == ".json" else _lines(path):
             if isinstance(found, Prompt):
                 prompts.append(found)
             else:
@@ -136,8 +138,8 @@ def _faults(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if extra:
         yield f"only the keys {', '.join(COLUMNS)}", f"also {', '.join(map(repr, extra))}"
     yield from _name_faults(fields["task_name"])
-    if not is_id(fields["instance_id"]):
-        yield "instance_id to be a text or a whole number", short(fields["instance_id"])
+    if not is_id(fields["instance_id"]) or not _is_printable(fields["instance_id"]):
+        yield "instance_id to be a text on one line or a whole number", short(fields["instance_id"])
     if not _is_text(fields["text_prompt"]):
         yield "a text_prompt that is not empty", short(fields["text_prompt"])
     answers, options = fields["answers"], fields.get("options") or []
@@ -150,10 +152,12 @@ def _faults(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _name_faults(task: object) -> Iterator[tuple[str, str]]:
-    if not _is_text(task) or not folder_name(str(task)):
-        yield "task_name to be a text with a letter or digit", short(task)
+    if not _is_text(task) or not _is_printable(task) or not folder_name(str(task)):
+        yield "task_name to be a text on one line with a letter or digit", short(task)
         return
     name = folder_name(str(task))
+    if len(name.encode()) > _LONGEST_NAME:
+        yield f"a task_name of at most {_LONGEST_NAME} bytes, as a folder is called so", short(task)
     inside = next((known for known in TASK_NAMES if f"_{known}_" in f"_{name}_"), None)
     # Readers tell tasks by the names of their files, so such a name would be taken for the C3T task.
     if inside and task_named(str(task)) is None:
@@ -164,6 +168,11 @@ def _name_faults(task: object) -> Iterator[tuple[str, str]]:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
+
+
+def _is_printable(value: object) -> bool:
+    """Whether names stay on one line where they are told or listed."""
+    return str(value).strip().isprintable()
 
 
 def _are_texts(value: object) -> bool:

@@ -102,8 +102,10 @@ def read(path: Path) -> Table:
             header = reader.fieldnames or []
             missing = [name for name in NEEDED if name not in header]
             extra = [name for name in header if name not in COLUMNS]
-            if missing or extra:
-                found = f"no {', '.join(missing)}" if missing else f"also {', '.join(map(repr, extra))}"
+            twice = [name for place, name in enumerate(header) if name in header[:place]]
+            if missing or extra or twice:
+                found = f"also {', '.join(map(repr, extra))}" if extra else f"{', '.join(map(repr, twice))} twice"
+                found = f"no {', '.join(missing)}" if missing else found
                 raise DataError(path, f"columns {', '.join(NEEDED)}, and of {', '.join(COLUMNS[4:])}", found, "header")
             voices = [_voice(path, number, fields) for number, fields in enumerate(reader, start=1)]
     except FileNotFoundError:
@@ -126,6 +128,9 @@ def _voice(path: Path, number: int, given: Mapping[str | None, str | list[str] |
     if None in given or None in given.values():
         raise DataError(path, "as many fields as the header has", "more" if None in given else "fewer", number)
     told = {str(name): str(value).strip() for name, value in given.items()}
+    for name, value in told.items():
+        if not value.isprintable():
+            raise DataError(path, f"{name} to be a text on one line", repr(value), number)
     voice = Voice(**told, row=number)
     for value, expected in _faults(voice):
         raise DataError(path, expected, repr(value), number)

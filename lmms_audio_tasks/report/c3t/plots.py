@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from lmms_audio_tasks.c3t.tables import ALL
 from lmms_audio_tasks.report import heat_maps, plots
+from lmms_audio_tasks.report.c3t.joined import OWN_MARK
 from lmms_audio_tasks.report.c3t.shared import task_title, tasks_of
 from lmms_audio_tasks.report.document import Report, Row
 from lmms_audio_tasks.report.published import published
@@ -42,7 +43,10 @@ def _spoken_written(report: Report) -> plots.Plot | None:
             own.append(plots.Point(row.keys["system"], 100 * written, 100 * spoken, place, sides))
     if not own:
         return None
-    beside = any(not system["demo"] for system in report.systems)
+    # The paper's systems stand beside those that were asked the same prompts.
+    beside = any(
+        row.keys["origin"] == "run" and not row.keys["system"].endswith(OWN_MARK) for row in _rows(report, "table1")
+    )
     grey = [
         plots.Point(row["system"], 100 * float(row["em_textual"]), 100 * float(row["em_spoken"]))
         for row in published("c3t_table1")

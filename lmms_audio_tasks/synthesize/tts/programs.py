@@ -35,7 +35,9 @@ def run(words: Sequence[str], timeout: float) -> str:
         raise SpeechError(f"{Path(words[0]).name} took longer than {timeout:g} s") from None
     finally:
         _end(process)
-    told = " ".join(printed.decode("utf-8", "replace").split())
+    # What a program says goes to a terminal, where control characters would act.
+    plain = (character if character.isprintable() else " " for character in printed.decode("utf-8", "replace"))
+    told = " ".join("".join(plain).split())
     if process.returncode != 0:
         raise SpeechError(f"{Path(words[0]).name} ended with code {process.returncode}: {told[-200:] or 'no message'}")
     return told
