@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_logs import edit_samples, everywhere, known, write_run
+from report_logs import edit_samples, everywhere, known, write_art, write_run
 
 from lmms_audio_tasks import cli
 from lmms_audio_tasks.errors import AudioTasksError, DataError
@@ -164,6 +164,19 @@ def test_same_labels_are_told_apart(tmp_path: Path) -> None:
         add(tmp_path / "board.json", tmp_path / name)
     shown = [line.system for line in lines(board.build(leaderboard.read(tmp_path / "board.json")).tables[0])]
     assert len(set(shown)) == 2 and all(label.startswith("known #") for label in shown)
+
+
+def test_one_system_in_two_benchmarks_keeps_its_label(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", script(3), model="m")
+    write_art(tmp_path / "b", {"sound_reasoning": ["yes", "no"]}, model="m")
+    assert add(tmp_path / "board.json", tmp_path / "a") == ["added: m"]
+    (told,) = add(tmp_path / "board.json", tmp_path / "b", benchmark="art")
+    report = board.build(leaderboard.read(tmp_path / "board.json"))
+    label = told.removeprefix("added: ")
+    assert [{line.system for line in lines(table)} for table in report.tables[:2]] == [{label}, {"m"}]
+    made = report.tables[-1]
+    assert {row.keys["benchmark"] for row in made.rows} == {"art", "sakura"}
+    assert not any("#" in row.keys["system"] for row in made.rows)
 
 
 def test_tasks_of_one_system_with_different_settings_are_refused(tmp_path: Path) -> None:

@@ -50,10 +50,12 @@ def build(entries: Mapping[str, Entry]) -> Report:
 
 
 def _labels(entries: Mapping[str, Entry]) -> dict[str, str]:
-    """Labels that tell entries apart, with the name's hash where two would be the same."""
-    counts = Counter(entry["label"] for entry in entries.values())
+    """Labels that tell a benchmark's entries apart, with the name's hash where two would be the same."""
+    counts = Counter((entry["benchmark"], entry["label"]) for entry in entries.values())
     return {
-        name: entry["label"] if counts[entry["label"]] == 1 else f"{entry['label']} #{name.rsplit(' ', 1)[-1]}"
+        name: entry["label"]
+        if counts[entry["benchmark"], entry["label"]] == 1
+        else f"{entry['label']} #{name.rsplit(' ', 1)[-1]}"
         for name, entry in entries.items()
     }
 
@@ -85,12 +87,11 @@ def _notes(entries: Mapping[str, Entry], labels: Mapping[str, str]) -> Iterator[
         ]
         for key in ("data", "judge", "generation", "plugin", "host"):
             yield from notes.differing(key, [(label, _setting(key, entry)) for label, entry in side_by_side])
-    for key, title in (("version", "task versions"), ("revision", "data revisions"), ("questions", "questions")):
-        cells = {
-            labels[name]: {task: str(told[key]) for task, told in entry["tasks"].items()}
-            for name, entry in sorted(entries.items())
-        }
-        yield from notes.differing_in_tasks(title, cells)
+        for key, title in (("version", "task versions"), ("revision", "data revisions"), ("questions", "questions")):
+            cells = {
+                label: {task: str(told[key]) for task, told in entry["tasks"].items()} for label, entry in side_by_side
+            }
+            yield from notes.differing_in_tasks(title, cells)
 
 
 def _setting(key: str, entry: Entry) -> str:
@@ -103,8 +104,21 @@ def _settings_table(entries: Mapping[str, Entry], labels: Mapping[str, str]) -> 
     for name, entry in sorted(entries.items()):
         values: dict[str, Value] = {key: _setting(key, entry) for key in entry["fingerprint"]}
         runs = ", ".join(sorted({told["run"] for told in entry["tasks"].values()}))
-        keys = {"origin": "demo" if entry["demo"] else "run", "system": labels[name]}
+        origin = "demo" if entry["demo"] else "run"
+        keys = {"origin": origin, "system": labels[name], "benchmark": entry["benchmark"]}
         rows.append(Row(keys, {**values, "runs": runs, "entry": name}))
-    fields = ("model", "model_args", "data", "judge", "generation", "seeds", "plugin", "host", "runs", "entry")
+    fields = (
+        "benchmark",
+        "model",
+        "model_args",
+        "data",
+        "judge",
+        "generation",
+        "seeds",
+        "plugin",
+        "host",
+        "runs",
+        "entry",
+    )
     columns = [Column(field.replace("_", " ").capitalize(), field, kind="text") for field in fields]
     return Table("entries", "Entries", "What each entry was made with.", tuple(rows), (SYSTEM, *columns))

@@ -15,7 +15,7 @@ KEYS = (
     *("origin", "system", "against", "track", "hop", "modality"),
     *("label", "chosen", "letter", "item", "quantity", "task"),
     *("constraint", "characteristic", "voices"),
-    *("level", "subtask", "run"),
+    *("level", "subtask", "run", "benchmark"),
 )
 """All names a row's keys may have, in the order of the CSV's columns. `origin` is `run`, `demo` or `published`."""
 
