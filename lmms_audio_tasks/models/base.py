@@ -24,7 +24,7 @@ from lmms_audio_tasks.models.arguments import flag, refuse_unknown, text
 from lmms_audio_tasks.models.episodes import Episode, play
 from lmms_audio_tasks.models.failures import Failure, whole_characters
 from lmms_audio_tasks.models.messages import Prompt, read_messages
-from lmms_audio_tasks.models.ranks import together
+from lmms_audio_tasks.models.ranks import leave_at_exit, together
 from lmms_audio_tasks.models.store import TextStore
 from lmms_audio_tasks.records import error_response
 
@@ -98,6 +98,8 @@ class AudioTasksModel(lmms):
         self._rank = self.accelerator.process_index
         self._world_size = self.accelerator.num_processes
         self._device = _device(device, self.accelerator)
+        if self._world_size > 1:
+            leave_at_exit()
         self._resume = flag("resume", resume)
         self._cache = Path(text("cache_dir", cache_dir) or cache_root()).expanduser()
         self._kept: tuple[Mapping[str, Any], TextStore] | None = None

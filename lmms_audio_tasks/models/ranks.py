@@ -7,6 +7,7 @@ task, the host does not call it equally often on every rank. So the ranks leave 
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,23 @@ def together(stage: str, everyone: bool) -> Iterator[None]:
     failures = board.failures_of_others(turn, everyone)
     if failures:
         raise ModelError("; ".join(f"rank {rank} failed: {message}" for rank, message in failures))
+
+
+def leave_at_exit() -> None:
+    """Take the process group down when this process ends, if it is one of CPU ranks; the host leaves it standing.
+
+    Its threads may otherwise outlive the interpreter and abort the process, which the launcher takes for a failed run,
+    although all results are there.
+    """
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    from torch import distributed
+
+    # With NCCL, leaving would wait for what a rank that failed never sends.
+    if distributed.is_available() and distributed.is_initialized() and distributed.get_backend() == "gloo":
+        distributed.destroy_process_group()
 
 
 class _Board:
