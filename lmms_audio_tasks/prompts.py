@@ -38,6 +38,17 @@ def simple_audio(recording: Mapping[str, Any], wishes: Mapping[str, Any] | None)
     raise ValueError(f"simple_audio must be array or path, not {wish!r}")
 
 
+def doc_to_audio(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> list[Any]:
+    """The host's hook where some tasks' documents have a recording and others' are text alone.
+
+    Returns:
+        `[{"array": float32 of shape (n,), "sampling_rate": 16000, "path": str | None}]`, or what the model's entry in
+        `lmms_eval_specific_kwargs` asks for instead (see `simple_audio`); [] for a document without a recording.
+    """
+    recording = doc.get("audio")
+    return [] if recording is None else [simple_audio(recording, lmms_eval_specific_kwargs)]
+
+
 def chat_audio(recording: Mapping[str, Any], wishes: Mapping[str, Any] | None) -> Any:
     """One recording for a model of the chat kind: a path, a data URI or an array, whichever it asks for.
 

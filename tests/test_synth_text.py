@@ -57,7 +57,7 @@ def test_what_is_said_is_said_the_same_again() -> None:
 def test_speakability(case: dict[str, Any]) -> None:
     text = case["text"] * case.get("times", 1)
     language = case.get("language", "en")
-    found = speakability.judge(text, language, DEFAULT.speakability, Normaliser(language, DEFAULT.normalise))
+    _, found = speakability.examine(text, language, DEFAULT.speakability, Normaliser(language, DEFAULT.normalise))
     assert (next(iter(found)) if found else "") == case["reason"], found
 
 
@@ -65,7 +65,7 @@ def test_thresholds_come_from_the_settings(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("speakability: {max_words: 3}\nnormalise: {symbols: {en: {'☃': snowman}, xx: {'%': prossent}}}\n")
     mine = settings.load(path)
-    assert set(speakability.judge("one two three four", "en", mine.speakability, ENGLISH)) == {"words"}
+    assert set(speakability.examine("one two three four", "en", mine.speakability, ENGLISH)[1]) == {"words"}
     assert Normaliser("en", mine.normalise).spoken("a ☃ & b") == "a snowman and b"
     assert Normaliser("xx", mine.normalise).spoken("a%") == "a prossent"
     assert mine.digest != DEFAULT.digest and DEFAULT.speakability["max_words"] == 200
@@ -74,7 +74,7 @@ def test_thresholds_come_from_the_settings(tmp_path: Path) -> None:
 def test_texts_beyond_all_measure_are_not_looked_into(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("speakability: {max_words: 100000, max_seconds: 100000}\n")
-    found = speakability.judge("<b>" * 5000, "en", settings.load(path).speakability, ENGLISH)
+    _, found = speakability.examine("<b>" * 5000, "en", settings.load(path).speakability, ENGLISH)
     assert found == {"words": "15000 characters, more than 10000"}
 
 

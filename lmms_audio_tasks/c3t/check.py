@@ -101,10 +101,7 @@ def check(source: sources.Source) -> Report:
         DataError: the folder is missing, or has no file of C3T. A split that is missing is a fault in the report.
     """
     folder = source.folder("c3t")
-    expected = layout.expected(folder)
-    tables = layout.tables(folder, list(dict.fromkeys(task for task, _ in expected)))
-    if not tables:
-        layout.find(folder, *expected[0])  # raises, and says what is there instead
+    expected, tables = layout.present(folder)
     figures: list[SplitFigures] = []
     rows: list[Row] = []
     faults = list(_missing_splits(folder, expected, tables))

@@ -108,6 +108,19 @@ def _listed(path: Path) -> tuple[tuple[str, str], ...]:
     return tuple((task, split) for task in tasks for split in SPLITS if split in splits)
 
 
+def present(folder: Path) -> tuple[tuple[tuple[str, str], ...], list[Table]]:
+    """What `folder` should have (see `expected`), and the files of these tasks that it has, one at least.
+
+    Raises:
+        DataError: it is missing, has no file of C3T, or a file of it cannot be read.
+    """
+    wanted = expected(folder)
+    found = tables(folder, list(dict.fromkeys(task for task, _ in wanted)))
+    if not found:
+        find(folder, *wanted[0])  # raises, and says what is there instead
+    return wanted, found
+
+
 def tables(folder: Path, tasks: Sequence[str] = TASK_NAMES) -> list[Table]:
     """The files of both splits of `tasks`, as far as `folder` has them.
 

@@ -156,10 +156,7 @@ def load_items(source: Source) -> dict[Key, Row]:
         DataError: there are none, or the first fault in them.
     """
     folder = source.folder("c3t")
-    expected = layout.expected(folder)
-    found = layout.tables(folder, list(dict.fromkeys(task for task, _ in expected)))
-    if not found:
-        layout.find(folder, *expected[0])  # raises, and says what is there instead
+    _, found = layout.present(folder)
     rows: list[Row] = []
     for table in found:
         read = table.read(recordings=False)

@@ -34,15 +34,8 @@ def instruction(wishes: Mapping[str, Any] | None) -> str:
     return os.environ.get(INSTRUCTION_VARIABLE, "").strip() or (wishes or {}).get("instruction", "")
 
 
-def doc_to_audio(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> list[Any]:
-    """The spoken prompt for models of the host's simple kind, [] in the text tasks.
-
-    Returns:
-        `[{"array": float32 of shape (n,), "sampling_rate": 16000, "path": str | None}]`, or what the model's entry in
-        `lmms_eval_specific_kwargs` asks for instead (see `prompts.simple_audio`).
-    """
-    recording = doc.get("audio")
-    return [] if recording is None else [prompts.simple_audio(recording, lmms_eval_specific_kwargs)]
+doc_to_audio = prompts.doc_to_audio
+"""The spoken prompt for models of the host's simple kind, [] in the text tasks."""
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:

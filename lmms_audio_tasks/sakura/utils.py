@@ -12,15 +12,8 @@ Doc = Mapping[str, Any]
 """One document: what `lmms_audio_tasks.sakura.data` builds."""
 
 
-def doc_to_audio(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> list[Any]:
-    """The recording for models of the host's simple kind, [] in the `_text` tasks.
-
-    Returns:
-        `[{"array": float32 of shape (n,), "sampling_rate": 16000, "path": str | None}]`, or what the model's entry in
-        `lmms_eval_specific_kwargs` asks for instead (see `prompts.simple_audio`).
-    """
-    recording = doc.get("audio")
-    return [] if recording is None else [prompts.simple_audio(recording, lmms_eval_specific_kwargs)]
+doc_to_audio = prompts.doc_to_audio
+"""The recording for models of the host's simple kind, [] in the `_text` tasks."""
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:

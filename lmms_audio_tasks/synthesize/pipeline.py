@@ -37,11 +37,11 @@ def filtered(paths: Sequence[Path], language: str, settings: Settings, limit: in
     kept: list[tuple[Prompt, str]] = []
     dropped: list[tuple[Prompt, dict[str, str]]] = []
     for prompt in prompts:
-        reasons = speakability.judge(prompt.text, language, settings.speakability, normaliser)
+        spoken, reasons = speakability.examine(prompt.text, language, settings.speakability, normaliser)
         if reasons:
             dropped.append((prompt, reasons))
         else:
-            kept.append((prompt, normaliser.spoken(prompt.text)))
+            kept.append((prompt, spoken))
     kept.sort(key=lambda item: (item[0].task, natural(item[0].instance_id)))
     asked = tuple(_first(kept, limit))
     return Filtered(asked, tuple(dropped), tuple(faults), len(kept) - len(asked))

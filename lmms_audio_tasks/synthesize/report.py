@@ -23,7 +23,7 @@ class Filtered:
 
     Attributes:
         kept: each with the words to say, at most as many of a task as were asked for.
-        dropped: each with its reasons, see `speakability.judge`.
+        dropped: each with its reasons, see `speakability.examine`.
         faults: rows that are no prompts.
         beyond: prompts that could be spoken, but are more than were asked for.
     """

@@ -48,20 +48,23 @@ the length."""
 _EMOJI_JOINERS = frozenset("\u200d\ufe0f")
 
 
-def judge(text: str, language: str, limits: Mapping[str, Any], normaliser: Normaliser) -> dict[str, str]:
-    """Why `text` cannot be spoken: each reason of `REASONS` that holds, with what was found. {} where it can.
+def examine(text: str, language: str, limits: Mapping[str, Any], normaliser: Normaliser) -> tuple[str, dict[str, str]]:
+    """What is said for `text`, and why it cannot be spoken: each reason of `REASONS` that holds, with what was found.
 
     Args:
         text: the prompt in writing, not blank.
         limits: the section `speakability` of the settings.
+
+    Returns:
+        the words and {}, or "" and the reasons.
     """
     found = dict(_reasons(text, language, limits))
     if not found:
         try:
-            normaliser.spoken(text)
+            return normaliser.spoken(text), {}
         except Unspeakable as error:
             found["unspeakable"] = str(error)
-    return {reason: found[reason] for reason in REASONS if reason in found}
+    return "", {reason: found[reason] for reason in REASONS if reason in found}
 
 
 def _reasons(text: str, language: str, limits: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
