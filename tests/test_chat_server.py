@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -108,9 +109,24 @@ def test_conversations_are_made_only_when_they_are_sent() -> None:
     with FakeAudio(echo, latency=0.05) as server:
         found = chat(server, concurrency=2).ask_all([make(number) for number in range(20)], [GREEDY] * 20)
         next(found)
-        assert len(made) <= 5
+        assert len(made) <= 2
         assert len(list(found)) == 19
     assert sorted(made) == list(range(20))
+
+
+def test_nothing_is_sent_while_answers_wait_to_be_taken() -> None:
+    """What a killed run loses is bounded by this: a caller writes an answer down before it asks for the next."""
+    with FakeAudio(echo) as server:
+        found = chat(server, concurrency=3).ask_all(turns([str(number) for number in range(20)]), [GREEDY] * 20)
+        for taken in range(1, 15):
+            next(found)
+            until = time.monotonic() + 20
+            while len(server.answered) < taken + 2 and time.monotonic() < until:
+                time.sleep(0.005)
+            time.sleep(0.03)  # for a request too many to come in
+            # Two wait in the queue; the one just taken is not known to be safe before the next is asked for.
+            assert len(server.calls) == taken + 2
+        found.close()
 
 
 def test_a_conversation_that_cannot_be_made_costs_itself_alone() -> None:
@@ -130,7 +146,7 @@ def test_leaving_early_cancels_the_rest() -> None:
         found = chat(server, concurrency=2).ask_all(turns([str(number) for number in range(100)]), [GREEDY] * 100)
         next(found)
         found.close()
-        assert len(server.calls) < 10
+        assert len(server.calls) <= 2
 
 
 def test_within_a_running_event_loop() -> None:

@@ -11,7 +11,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.chat_body import Usage, answer_text, body_fields
@@ -112,7 +112,8 @@ class ChatServer:
         """Yield each conversation's number and the model's answer, in the order in which they come.
 
         A refusal is an answer, which begins with `chat_body.REFUSED`. Leaving the generator early cancels what is under
-        way.
+        way. No worker sends its next request before its last answer has been taken and the one after it asked for: with
+        a caller that writes each answer down first, a killed run loses `concurrency` answers at the most.
 
         Args:
             conversations: what to ask.
@@ -127,14 +128,15 @@ class ChatServer:
         settings = [body_fields(generation, self._max_new_tokens) for generation in generations]
         if len(settings) != len(conversations):
             raise ValueError(f"{len(conversations)} conversations, but {len(settings)} generation arguments")
-        answers: queue.SimpleQueue[tuple[int, str | Failure] | BaseException | None] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[_Answer | BaseException | None] = queue.SimpleQueue()
         run = _Run(lambda: self._work_off(list(zip(conversations, settings, strict=True)), answers.put), answers.put)
         before = self.usage.refusals, self.usage.nothing_said, self.usage.at_the_limit
         try:
             while (found := answers.get()) is not None:
                 if isinstance(found, BaseException):
                     raise found
-                yield found
+                yield found.number, found.text
+                run.call(found.taken.set)
         finally:
             run.stop()
             self._tell(*before)
@@ -157,8 +159,10 @@ class ChatServer:
         async with self._server.connect() as client:
 
             async def ask(one: tuple[int, tuple[Conversation, Generation]]) -> None:
-                index, (conversation, generation) = one
-                done((index, await self._answer(client, conversation, generation)))
+                number, (conversation, generation) = one
+                answer = _Answer(number, await self._answer(client, conversation, generation), asyncio.Event())
+                done(answer)
+                await answer.taken.wait()
 
             await work_off(list(enumerate(todo)), self.concurrency, ask)
 
@@ -176,6 +180,13 @@ class ChatServer:
             return Failure(str(error) if error.own_fault else f"request failed: {error}")
         self.usage.add(reply)
         return generation.cut(answer_text(reply))
+
+
+class _Answer(NamedTuple):
+    number: int
+    text: str | Failure
+    taken: asyncio.Event
+    """Set, in the loop's thread, when the caller has done with it."""
 
 
 class _Run:
@@ -201,11 +212,15 @@ class _Run:
             self._loop.close()
             self._done(outcome)
 
+    def call(self, function: Callable[[], object]) -> None:
+        """Call it in the loop's thread; not at all where the loop has ended."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function)
+
     def stop(self) -> None:
         """Cancel what is not done, and wait for it."""
         if self._thread.is_alive():
-            with contextlib.suppress(RuntimeError):  # the loop may close in between
-                self._loop.call_soon_threadsafe(self._task.cancel)
+            self.call(self._task.cancel)
             self._thread.join()
 
 
