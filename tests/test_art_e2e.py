@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import os
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from art_data import make_art
+from host_runs import BIN, records, results, run
 
 from lmms_audio_tasks import registry
 from lmms_audio_tasks.art import FOLDERS
@@ -20,23 +16,6 @@ from lmms_audio_tasks.art.predictions import export_run, score_file
 from lmms_audio_tasks.sources import parse
 
 pytestmark = pytest.mark.e2e
-BIN = Path(sys.executable).parent
-
-
-def run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if key != "LMMS_AUDIO_TASKS_DATA"}
-    words = [str(word) for word in command]
-    return subprocess.run(words, capture_output=True, text=True, env=clean, timeout=900, check=False)
-
-
-def results(out: Path) -> dict[str, Any]:
-    (path,) = out.rglob("*_results.json")
-    return json.loads(path.read_text("utf-8"))
-
-
-def art_records(out: Path, task: str) -> list[dict[str, Any]]:
-    (path,) = out.rglob(f"*_samples_{task}.jsonl")
-    return [json.loads(line)["exact_match"] for line in path.read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +35,7 @@ def test_all_tasks_run_and_the_table_equals_a_count_by_hand(on_demo: tuple[Path,
         pooled = []
         for task in members:
             assert f"{task} (demo data)" in printed
-            found = art_records(out, task)
+            found = records(out, task, "exact_match")
             pooled += found
             assert {record["verdict"] for record in found} <= {"correct", "wrong"}
             right = sum(record["response"] == record["golden"] for record in found)
@@ -118,6 +97,6 @@ def test_real_models_answer(tmp_path: Path) -> None:
     done = run([*command, *words])
     assert done.returncode == 0, done.stdout + done.stderr
     for task in tasks.split(","):
-        found = art_records(tmp_path, task)
+        found = records(tmp_path, task, "exact_match")
         assert len(found) == 4 and all(record["verdict"] != "error" for record in found)
         assert any(record["response"].strip() for record in found)

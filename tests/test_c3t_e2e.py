@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from host_runs import BIN, records, results, run
 
 from lmms_audio_tasks import registry
 from lmms_audio_tasks.c3t import KINDS, SPECS
@@ -23,23 +20,6 @@ from lmms_audio_tasks.models import demo
 from lmms_audio_tasks.report.build import build
 
 pytestmark = pytest.mark.e2e
-BIN = Path(sys.executable).parent
-
-
-def run(command: Sequence[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if key != "LMMS_AUDIO_TASKS_DATA"}
-    words = [str(word) for word in command]
-    return subprocess.run(words, capture_output=True, text=True, env={**clean, **environment}, timeout=900, check=False)
-
-
-def results(out: Path) -> dict[str, Any]:
-    (path,) = out.rglob("*_results.json")
-    return json.loads(path.read_text("utf-8"))["results"]
-
-
-def records(out: Path, task: str) -> list[dict[str, Any]]:
-    (path,) = out.rglob(f"*_samples_{task}.jsonl")
-    return [json.loads(line)["accuracy"] for line in path.read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +34,7 @@ def on_demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_all_tasks_run_and_the_table_equals_a_count_by_hand(on_demo: tuple[Path, str]) -> None:
     out, printed = on_demo
-    told = results(out)
+    told = results(out)["results"]
     for name, spec in SPECS.items():
         found = records(out, name)
         assert f"{name} (demo data)" in printed
@@ -114,14 +94,14 @@ def test_a_limit_leaves_out_the_prompt_that_it_cut_apart(tmp_path: Path) -> None
     found = records(tmp_path, "c3t_navigate_accent")
     assert [record["groups"]["instance_id"] for record in found] == ["1"] * 4 + ["2"] * 2
     fair = len({record["verdict"] for record in found[:4]}) == 1
-    assert results(tmp_path)["c3t_navigate_accent"]["dialect_fairness,none"] == float(fair)
+    assert results(tmp_path)["results"]["c3t_navigate_accent"]["dialect_fairness,none"] == float(fair)
 
 
 def test_first_prompts_whole_on_two_ranks(on_demo: tuple[Path, str], tmp_path: Path) -> None:
     """Ranks take every other voice; fairness is counted over all of them."""
     tasks = "c3t_navigate_accent,c3t_navigate_age_gender,c3t_navigate_text"
     done = run(
-        [BIN / "torchrun", "--nproc_per_node", "2", "--master_port", "29547", "-m", "lmms_eval"]
+        [BIN / "torchrun", "--nproc_per_node", "2", "--standalone", "--local_addr", "127.0.0.1", "-m", "lmms_eval"]
         + ["--tasks", tasks, "--model", "chance", "--output_path", str(tmp_path), "--log_samples"],
         ACCELERATE_USE_CPU="true",
         LMMS_AUDIO_TASKS_DATA="demo",
@@ -132,7 +112,7 @@ def test_first_prompts_whole_on_two_ranks(on_demo: tuple[Path, str], tmp_path: P
         whole = {record["item_id"]: record["response"] for record in records(on_demo[0], task)[:count]}
         assert {record["item_id"]: record["response"] for record in records(tmp_path, task)} == whole
     fair = len({record["verdict"] for record in records(on_demo[0], "c3t_navigate_accent")[:4]}) == 1
-    assert results(tmp_path)["c3t_navigate_accent"]["dialect_fairness,none"] == float(fair)
+    assert results(tmp_path)["results"]["c3t_navigate_accent"]["dialect_fairness,none"] == float(fair)
 
 
 @pytest.mark.weights

@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from host_runs import BIN, records, results, run
 
 from lmms_audio_tasks import registry
 from lmms_audio_tasks.stats import binomial_interval
 
 pytestmark = pytest.mark.e2e
-BIN = Path(sys.executable).parent
 CHANCE = ["--model", "chance", "--tasks", "sakura_multi_animal"]
 SAKURA = registry.benchmark("sakura")
 TASKS = [task.name for task in SAKURA.tasks]
-
-
-def run(command: Sequence[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if key != "LMMS_AUDIO_TASKS_DATA"}
-    return subprocess.run(
-        [str(word) for word in command],
-        capture_output=True,
-        text=True,
-        env={**clean, **environment},
-        timeout=900,
-        check=False,
-    )
-
-
-def results(out: Path) -> dict[str, Any]:
-    """The results file of a run that wrote one."""
-    (path,) = out.rglob("*_results.json")
-    return json.loads(path.read_text("utf-8"))
-
-
-def records(out: Path, task: str) -> list[dict[str, Any]]:
-    (path,) = out.rglob(f"*_samples_{task}.jsonl")
-    return [json.loads(line)["accuracy"] for line in path.read_text("utf-8").splitlines()]
 
 
 def values(out: Path) -> dict[str, dict[str, Any]]:
@@ -129,7 +103,7 @@ def test_the_python_api_finds_the_tasks(chance_on_demo: tuple[Path, str]) -> Non
 def test_two_ranks_give_the_numbers_of_one(chance_on_demo: tuple[Path, str], tmp_path: Path) -> None:
     """`accelerate launch --cpu --num_processes 2` silently runs one process; torchrun starts two."""
     done = run(
-        [BIN / "torchrun", "--nproc_per_node", "2", "--master_port", "29541", "-m", "lmms_eval"]
+        [BIN / "torchrun", "--nproc_per_node", "2", "--standalone", "--local_addr", "127.0.0.1", "-m", "lmms_eval"]
         + ["--tasks", "sakura", "--model", "chance", "--output_path", str(tmp_path), "--log_samples"],
         ACCELERATE_USE_CPU="true",
         LMMS_AUDIO_TASKS_DATA="demo",

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fake_judge_server import FakeJudge, right_when_it_says_so
+from host_runs import BIN, records, results, run
 
 pytestmark = pytest.mark.e2e
-BIN = Path(sys.executable).parent
 TASKS = "have_perception,have_reasoning,have_bench_text,have_bench_asr"
 NAMES = [f"have_{level}{mode}" for mode in ("", "_text", "_asr") for level in ("perception", "reasoning")]
-
-
-def run(command: Sequence[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("LMMS_AUDIO")}
-    words = [str(word) for word in command]
-    return subprocess.run(words, capture_output=True, text=True, env={**clean, **environment}, timeout=900, check=False)
 
 
 def chance(out: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [BIN / "lmms_eval", "--audio_data", "demo", "--tasks", TASKS, "--model", "chance", "--log_samples"]
     return run([*command, "--output_path", out, *words], **environment)
-
-
-def results(out: Path) -> dict[str, Any]:
-    (path,) = out.rglob("*_results.json")
-    return json.loads(path.read_text("utf-8"))["results"]
-
-
-def records(out: Path, task: str) -> list[dict[str, Any]]:
-    (path,) = out.rglob(f"*_samples_{task}.jsonl")
-    return [json.loads(line)["accuracy"] for line in path.read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +32,7 @@ def test_by_rule_open_answers_are_told_as_unjudged(tmp_path: Path) -> None:
     unjudged = {name: sum(record["verdict"] == "unjudged" for record in records(tmp_path, name)) for name in NAMES}
     assert sum(unjudged.values()) > 0, "chance hits every open answer: give it another seed"
     for name, count in unjudged.items():
-        row = results(tmp_path)[name]
+        row = results(tmp_path)["results"][name]
         assert row["unjudged,none"] == count and f"{name} (demo data)" in done.stdout
         if count:
             assert row["level_score,none"] is None and row["accuracy,none"] is None
@@ -72,7 +53,7 @@ def test_with_a_judge_every_score_is_there(tmp_path: Path, server: FakeJudge) ->
     done = chance(out, "--audio_judge", "hybrid", **judged)
     assert done.returncode == 0, done.stdout + done.stderr
     for name in NAMES:
-        row, found = results(out)[name], records(out, name)
+        row, found = results(out)["results"][name], records(out, name)
         assert (row["unjudged,none"], row["error,none"]) == (0, 0)
         subtasks: dict[str, list[bool]] = {}
         for record in found:
@@ -85,5 +66,5 @@ def test_with_a_judge_every_score_is_there(tmp_path: Path, server: FakeJudge) ->
     told = json.loads(again.stdout)
     assert len(told["files"]) == 6 and told["calls"] == 0 and len(server.calls) == calls
     assert {file["task"]: file["accuracy"] for file in told["files"]} == {
-        name: pytest.approx(results(out)[name]["accuracy,none"]) for name in NAMES
+        name: pytest.approx(results(out)["results"][name]["accuracy,none"]) for name in NAMES
     }

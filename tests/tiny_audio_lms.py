@@ -38,6 +38,14 @@ ENCODER: dict[str, Any] = {
     "encoder_ffn_dim": 32,
     "initializer_range": 0.3,
 }
+LAYERS: dict[str, Any] = {
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "hidden_size": 16,
+    "initializer_range": 0.3,
+}
+"""An encoder in the names that newer families use."""
 
 
 def _tokenizer(template: str = TEMPLATE, **tokens: str) -> Any:
@@ -99,13 +107,7 @@ def make_audio_flamingo(folder: Path) -> Path:
 
     tokenizer = _tokenizer(audio_token="<sound>")
     config = hf.AudioFlamingo3Config(
-        audio_config={
-            "num_hidden_layers": 1,
-            "num_attention_heads": 2,
-            "intermediate_size": 32,
-            "hidden_size": 16,
-            "initializer_range": 0.3,
-        },
+        audio_config={**LAYERS},
         text_config={**_text(tokenizer), "model_type": "qwen2"},
         audio_token_id=tokenizer.convert_tokens_to_ids("<sound>"),
     )
@@ -120,13 +122,7 @@ def make_glm_asr(folder: Path) -> Path:
 
     tokenizer = _tokenizer(audio_token="<|pad|>")
     config = hf.GlmAsrConfig(
-        audio_config={
-            "num_hidden_layers": 1,
-            "num_attention_heads": 2,
-            "intermediate_size": 64,
-            "hidden_size": 16,
-            "initializer_range": 0.3,
-        },
+        audio_config={**LAYERS, "intermediate_size": 64},
         text_config={**_text(tokenizer), "model_type": "llama"},
         audio_token_id=tokenizer.convert_tokens_to_ids("<|pad|>"),
     )
@@ -305,14 +301,8 @@ def _voxtral_config(text: dict[str, Any], audio_token: int) -> Any:
     import transformers as hf
 
     return hf.VoxtralConfig(
-        audio_config={
-            "num_hidden_layers": 1,
-            "num_attention_heads": 2,
-            # The frames of a token, four in one, lie side by side.
-            "intermediate_size": 64,
-            "hidden_size": 16,
-            "initializer_range": 0.3,
-        },
+        # The frames of a token, four in one, lie side by side.
+        audio_config={**LAYERS, "intermediate_size": 64},
         text_config={**TEXT, **text, "model_type": "llama"},
         audio_token_id=audio_token,
     )
