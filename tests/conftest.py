@@ -11,11 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
+from hypothesis import HealthCheck, settings
 
+# What whoever runs the tests has set for other runs: data, a judge, a key, a proxy that cannot reach our own servers.
+for _name in list(os.environ):
+    if _name == "LMMS_AUDIO_TASKS_CACHE":
+        continue
+    if _name.startswith(("LMMS_AUDIO_", "OPENAI_")) or _name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
+        del os.environ[_name]
 # Where other work shares the cores, torch's waiting threads would otherwise take what its working ones need.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Tests that need the network would hang until a timeout on a machine without one.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# A property fails for what it says and not for a busy machine, and everywhere on the same examples;
+# `--hypothesis-profile default` draws others each time.
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
 
 REAL_DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 COLUMNS = ("file", "attribute_label", "single_instruction", "single_answer", "multi_instruction", "multi_answer")

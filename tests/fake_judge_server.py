@@ -10,10 +10,12 @@ import argparse
 import asyncio
 import json
 import re
+import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 VERDICT = "Explanation: the answer names one option.\nJudgement: {}"
@@ -40,6 +42,7 @@ class Reply:
     """What to answer.
 
     `raw` is sent instead of a chat completion; `drop` closes the connection before a byte is sent, `cut` half-way.
+    Nothing is sent before the event `until`.
     """
 
     text: str | None = VERDICT.format("correct")
@@ -48,6 +51,7 @@ class Reply:
     finish_reason: str = "stop"
     refusal: str | None = None
     raw: str | None = None
+    until: threading.Event | None = None
     delay: float = 0.0
     drop: bool = False
     cut: bool = False
@@ -109,6 +113,7 @@ class FakeJudge:
 
     def __exit__(self, *_: object) -> None:
         self.die()
+        self._await(self._give_up())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -121,8 +126,17 @@ class FakeJudge:
         """Stop listening and break every connection."""
         self._await(self._shut())
 
+    def wait_until_alone(self) -> None:
+        """Until no client is left, so that whatever those that were killed had sent has come in."""
+        with socket.create_connection(("127.0.0.1", self.port)) as last:
+            # It is served, and so closed, after those before it have been taken on.
+            last.shutdown(socket.SHUT_WR)
+            last.recv(1)
+        while self._writers:
+            time.sleep(0.005)
+
     def _await(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
@@ -136,6 +150,13 @@ class FakeJudge:
             writer.transport.abort()
         await asyncio.sleep(0.01)
 
+    async def _give_up(self) -> None:
+        """End what still waits to answer."""
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         try:
@@ -144,6 +165,8 @@ class FakeJudge:
                 self.busiest = max(self.busiest, self._busy)
                 try:
                     reply = self.answer(call)
+                    while reply.until is not None and not reply.until.is_set():
+                        await asyncio.sleep(0.002)
                     await asyncio.sleep(self.latency + reply.delay)
                 finally:
                     self._busy -= 1
@@ -178,6 +201,18 @@ class FakeJudge:
             return False
         self.answered.append(call.response)
         return True
+
+
+def together(count: int, answer: Answer) -> Answer:
+    """Answer nothing before `count` requests are under way at once."""
+    full = threading.Event()
+
+    def held(call: Call) -> Reply:
+        if call.number == count:
+            full.set()
+        return replace(answer(call), until=full)
+
+    return held
 
 
 def right_when_it_says_so(call: Call) -> Reply:

@@ -6,16 +6,17 @@ import asyncio
 import itertools
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from fake_audio_server import FakeAudio, says
-from fake_judge_server import Answer, Call, Reply
+from fake_judge_server import Answer, Call, Reply, together
 
 from lmms_audio_tasks.errors import ModelError
-from lmms_audio_tasks.models.chat_body import REFUSED, body_fields
+from lmms_audio_tasks.models.chat_body import REFUSED, answer_text, body_fields
 from lmms_audio_tasks.models.chat_server import ChatServer
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.scoring import judge_options
@@ -89,14 +90,19 @@ def test_each_gets_its_own_answer_and_what_is_sent() -> None:
 
 
 def test_answers_come_as_they_are_there() -> None:
-    with FakeAudio(lambda call: Reply(call.prompt, delay=0.3 if call.prompt == "slow" else 0)) as server:
-        found = chat(server).ask_all(turns(["slow", "b", "c"]), [GREEDY] * 3)
-        assert [index for index, _ in found] in ([1, 2, 0], [2, 1, 0])
+    others = threading.Event()
+    with FakeAudio(lambda call: Reply(call.prompt, until=others if call.prompt == "slow" else None)) as server:
+        found = chat(server, timeout=60, max_retries=0).ask_all(turns(["slow", "b", "c"]), [GREEDY] * 3)
+        assert {next(found), next(found)} == {(1, "b"), (2, "c")}
+        others.set()
+        assert list(found) == [(0, "slow")]
 
 
 def test_as_many_at_once_as_allowed_and_no_more() -> None:
-    with FakeAudio(echo, latency=0.05) as server:
-        ask(server, [str(number) for number in range(40)], concurrency=8)
+    texts = [str(number) for number in range(40)]
+    with FakeAudio(together(8, echo), latency=0.05) as server:
+        found = ask(server, texts, concurrency=8, timeout=60, max_retries=0)
+    assert found == [f"re: {text}" for text in texts]
     assert server.busiest == 8
 
 
@@ -120,7 +126,7 @@ def test_nothing_is_sent_while_answers_wait_to_be_taken() -> None:
         found = chat(server, concurrency=3).ask_all(turns([str(number) for number in range(20)]), [GREEDY] * 20)
         for taken in range(1, 15):
             next(found)
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while len(server.answered) < taken + 2 and time.monotonic() < until:
                 time.sleep(0.005)
             time.sleep(0.03)  # for a request too many to come in
@@ -210,6 +216,8 @@ def test_max_new_tokens_can_be_overridden() -> None:
         ({"max_new_token": 3}, "'max_new_token' has no counterpart in chat completions; did you mean max_new_tokens"),
         ({"xyz": 3}, "known: max_new_tokens, "),
         ({"num_beams": 4}, "no beam search"),
+        ({"max_new_tokens": "many"}, "max_new_tokens must be a whole number of at least 1, not 'many'"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be a whole number of at least 1, not 0"),
     ],
 )
 def test_unknown_generation_arguments_are_refused_before_anything_is_asked(given: dict[str, Any], told: str) -> None:
@@ -303,6 +311,19 @@ def test_what_is_no_completion(completion: Any) -> None:
         read_completion(completion)
 
 
+@pytest.mark.parametrize("reason", ["content_filter", "SAFETY", "content_filter: PROHIBITED_CONTENT"])
+@pytest.mark.parametrize("message", [{}, {"message": {"role": "assistant"}}, {"message": {"content": "half of"}}])
+def test_filters_by_other_names_are_refusals_too(reason: str, message: dict[str, Any]) -> None:
+    assert answer_text(read_completion({"choices": [{"finish_reason": reason, **message}]})).startswith(REFUSED)
+
+
+@pytest.mark.parametrize("reason", ["abort", "error"])
+def test_what_the_server_broke_off_is_no_answer(reason: str) -> None:
+    broken = {"choices": [{"message": {"content": "The answer is"}, "finish_reason": reason}]}
+    with pytest.raises(MalformedReply, match=f"broke it off .finish_reason {reason}"):
+        read_completion(broken)
+
+
 # -------------------------------------------------------------------------------------------------------------- faults
 
 
@@ -314,6 +335,7 @@ def test_what_is_no_completion(completion: Any) -> None:
         Reply("broken", status=500),
         Reply("away", status=503),
         Reply(drop=True),
+        Reply("(a) d", finish_reason="abort"),
         Reply(cut=True),
         Reply(raw="<html>gateway</html>"),
         Reply(raw='{"error": {"message": "upstream"}}'),
@@ -340,8 +362,10 @@ def test_retry_after_is_obeyed() -> None:
 
 
 def test_a_silent_server_is_tried_again_after_the_timeout() -> None:
-    with FakeAudio(failing_at_first(Reply("late", delay=5))) as server:
-        assert ask(server, ["a"], timeout=0.2) == ["re: a"]
+    with FakeAudio(failing_at_first(Reply("late", until=threading.Event()))) as server:
+        # More tries than it should take: on a busy machine any may take longer than the timeout.
+        assert ask(server, ["a"], timeout=0.5, max_retries=20) == ["re: a"]
+    assert len(server.calls) > 1
 
 
 def test_a_request_that_fails_for_good_costs_itself_alone() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_judge_server import FakeJudge, right_when_it_says_so
+from fake_judge_server import Call, FakeJudge, Reply, right_when_it_says_so
+
+from lmms_audio_tasks.judge.cache import VerdictCache
 
 ITEMS = 300
 WORKERS = 8
@@ -46,7 +50,7 @@ def start(server: FakeJudge, cache: Path) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> list[str]:
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     assert process.returncode == 0
     return out.split()
 
@@ -61,18 +65,38 @@ def stored(cache: Path) -> list[str]:
             return []
 
 
+class Killer(FakeJudge):
+    """A server that kills its client a moment after it has sent so many answers; it sends none after those."""
+
+    victim: subprocess.Popen[str]
+
+    def __init__(self, until: int, pause: float) -> None:
+        super().__init__(right_when_it_says_so, latency=0.01)
+        self._until = until
+        self._pause = pause
+
+    async def _send(self, writer: asyncio.StreamWriter, call: Call, reply: Reply) -> bool:
+        sent = await super()._send(writer, call, reply)
+        if len(self.answered) == self._until:
+            # The loop waits too, so however long this takes, the client does not come to its end.
+            time.sleep(self._pause)
+            os.kill(self.victim.pid, signal.SIGKILL)
+        return sent
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 @pytest.mark.parametrize("seed", range(3))
-def test_kill_at_a_random_point_and_run_again(server: FakeJudge, tmp_path: Path, seed: int) -> None:
-    cache = tmp_path / "judge.sqlite3"
-    until = random.Random(seed).randrange(1, ITEMS)
-    process = start(server, cache)
-    while len(server.answered) < until and process.poll() is None:
-        time.sleep(0.001)
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    process.communicate()
-    time.sleep(0.05)
+def test_kill_at_a_random_point_and_run_again(tmp_path: Path, seed: int) -> None:
+    point = random.Random(seed)
+    with Killer(point.randrange(1, ITEMS), point.uniform(0, 0.005)) as server:
+        killed_and_run_again(server, tmp_path / "judge.sqlite3")
+
+
+def killed_and_run_again(server: Killer, cache: Path) -> None:
+    server.victim = start(server, cache)
+    assert server.victim.wait(timeout=300) == -signal.SIGKILL
+    server.victim.communicate()
+    server.wait_until_alone()
     kept, asked, answered = stored(cache), server.asked(), len(server.answered)
     assert len(set(kept)) == len(kept)
     assert set(asked.values()) == {1}
@@ -103,3 +127,14 @@ def test_two_runs_side_by_side_share_one_cache(server: FakeJudge, tmp_path: Path
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert len(set(stored(cache))) == ITEMS
     assert finish(start(server, cache))[:3] == ["0", str(ITEMS), "0"]
+
+
+def test_a_cache_that_another_run_is_still_making_is_waited_for(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "judge.sqlite3", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(2, other.execute, ["COMMIT"])
+    release.start()
+    with VerdictCache(tmp_path / "judge.sqlite3") as cache:
+        assert cache.get("key") is None
+    release.join()
+    other.close()

@@ -226,7 +226,7 @@ def in_threads(work: Callable[[int], list[str]]) -> list[list[str]]:
     barrier = threading.Barrier(THREADS)
 
     def started_together(thread: int) -> list[str]:
-        barrier.wait(10)
+        barrier.wait(120)
         return work(thread)
 
     with ThreadPoolExecutor(THREADS) as pool:

@@ -144,7 +144,14 @@ def test_two_ranks_judge_once_and_the_file_beside_the_samples_says_so(server: Fa
     """Chance answers with one option each time, so the whole run's verdicts can be told from its responses."""
     server.answer = lambda call: Reply(VERDICT.format("correct" if "(a)" in call.response else "incorrect"))
     out = tmp_path / "out"
-    command = [Path(sys.executable).parent / "torchrun", "--nproc_per_node", "2", "--master_port", "29547"]
+    command = [
+        Path(sys.executable).parent / "torchrun",
+        "--nproc_per_node",
+        "2",
+        "--standalone",
+        "--local_addr",
+        "127.0.0.1",
+    ]
     command += ["-m", "lmms_audio_tasks", "--audio_data", "demo", "--audio_judge", "llm", "--model", "chance"]
     command += ["--tasks", "sakura_multi_animal", "--output_path", out, "--log_samples"]
     environment = {**os.environ, "ACCELERATE_USE_CPU": "true"}

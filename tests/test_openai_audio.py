@@ -333,6 +333,7 @@ def test_a_killed_run_repeats_at_most_what_was_under_way(tmp_path: Path) -> None
         command = [sys.executable, "-c", KILLED, str(TESTS), server.url, str(tmp_path)]
         victim = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         assert victim.wait(timeout=300) == -signal.SIGKILL
+        server.wait_until_alone()
         first = server.asked()
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
         total = server.asked()

@@ -213,7 +213,7 @@ def browse(page: Path, profile: Path, *flags: str) -> str:
         [str(BROWSER), *FLAGS, f"--user-data-dir={profile}", *flags, page.as_uri()],
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -278,7 +278,7 @@ def test_in_a_browser_tables_sort_and_filter_and_recordings_play(make_sakura, tm
     text = render_html.render(report, render_html.Audio(tmp_path, 0.05))
     page = tmp_path / "page.html"
     page.write_text(with_script(text, code), "utf-8")
-    shown = browse(page, tmp_path / "profile", "--dump-dom", "--timeout=20000")
+    shown = browse(page, tmp_path / "profile", "--dump-dom", "--timeout=120000")
     told = json.loads(re.search(r"<title>(.*?)</title>", shown)[1])  # type: ignore[index]
     multi = {row.keys["system"]: row.get("accuracy") for row in report.table("accuracy").rows if _average(row)}  # type: ignore[union-attr]
     by_score = sorted(multi, key=lambda system: multi[system], reverse=True)

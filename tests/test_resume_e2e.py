@@ -42,6 +42,7 @@ def test_the_same_command_again_goes_on_where_the_killed_run_stood(tmp_path: Pat
         command += ["--output_path", str(tmp_path / "out"), "--log_samples"]
         victim = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert victim.wait(timeout=600) == -signal.SIGKILL
+        server.wait_until_alone()
         before = [json.dumps(call.body["messages"], sort_keys=True) for call in server.calls]
         assert not (tmp_path / "out").exists(), "the host had saved nothing"
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)

@@ -96,13 +96,15 @@ class VerdictCache:
 
     def _write_ahead(self) -> None:
         # This one switch fails at once, without waiting, where another process makes it too.
-        for pause in (0.05, 0.1, 0.2, 0.4, 0.8):
+        last = time.monotonic() + _BUSY_SECONDS
+        while True:
             try:
                 self._database.execute("PRAGMA journal_mode = WAL")
                 return
-            except sqlite3.OperationalError:
-                time.sleep(pause)
-        self._database.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > last:
+                    raise
+                time.sleep(0.05)
 
     def get(self, key: str) -> Entry | None:
         """The first usable verdict on `key`; what is `unjudged` is never found, so that it is asked again."""
