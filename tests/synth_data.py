@@ -26,6 +26,8 @@ if how == "corrupt": open(wav, "wb").write(b"RIFF of nothing"); sys.exit()
 if how == "nothing": sys.exit()
 if how == "hang": time.sleep(60)
 time.sleep(float(os.environ.get("TONES_SLEEP", "0")))
+held, hold = "five" in text, os.environ.get("TONES_HOLD", "")
+while held and hold and os.path.exists(hold): time.sleep(0.02)
 seconds = 0.35 * len(text.split()) * (0.1 if how == "fast" else 1)
 pitch = 200 + int(hashlib.sha256((text + voice).encode()).hexdigest()[:4], 16) % 400
 level = {"silent": 0.0, "clipped": 8.0}.get(how, 0.2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -12,6 +13,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,10 @@ from synth_data import lines, prompt, run, tones, write_tasks, write_voices
 from lmms_audio_tasks import audio
 from lmms_audio_tasks.cli import main
 from lmms_audio_tasks.models.failures import Failure
-from lmms_audio_tasks.synthesize import make, normalise, pipeline
+from lmms_audio_tasks.synthesize import make, numbers, pipeline, settings
+from lmms_audio_tasks.synthesize.tts import Choice
+from lmms_audio_tasks.synthesize.voices import Voice
+from lmms_audio_tasks.synthesize.workfiles import WorkFiles
 
 TESTS = Path(__file__).parent
 Capture = pytest.CaptureFixture[str]
@@ -311,7 +317,7 @@ def test_packages_that_are_missing_are_told_before_anything_is_said(
     monkeypatch.setitem(sys.modules, package, None)
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == package else found(name, *a))
-    normalise._in_words.cache_clear()
+    numbers.in_words.cache_clear()
     assert run(tasks, "-o", tmp_path / "out", *tones(tmp_path), *(["--asr", "x"] if package == "jiwer" else [])) == 2
     assert told in capsys.readouterr().err and not (tmp_path / "out" / "work" / "clips").exists()
 
@@ -469,13 +475,39 @@ def test_a_process_that_dies_loses_no_other_recording(tmp_path: Path) -> None:
     assert "died" in told["03"]
 
 
+class Breaking:
+    """A pool in which a process has died once so many jobs have been handed to it."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def submit(self, _work: Any, job: make.Job) -> Future[Any]:
+        if not self.left:
+            raise BrokenProcessPool
+        self.left -= 1
+        done: Future[Any] = Future()
+        path = job.reference / f"{job.key}.part"
+        path.write_text(job.text)
+        done.set_result((path, {}))
+        return done
+
+    def shutdown(self, **_: Any) -> None:
+        pass
+
+
+def test_a_process_that_dies_while_jobs_are_handed_out_loses_none(tmp_path: Path, monkeypatch: Any) -> None:
+    pools = map(Breaking, itertools.chain([2], itertools.repeat(99)))
+    monkeypatch.setattr(make, "_pool", lambda *_: next(pools))
+    voice = Voice("v", "Ayr", "", "")
+    choice = Choice("command", "en", 30, command=f"{sys.executable} {{text_file}} {{wav}}")
+    jobs = [make.Job(f"{number:02}", f"number {number}", 2, voice, tmp_path) for number in range(5)]
+    files, told = WorkFiles(tmp_path / "work"), settings.load()
+    found = make.make(jobs, files, choice, choice.load(), told, 2, lambda count: None)
+    assert {key: files.path(key).read_text() for key in found} == {job.key: job.text for job in jobs}
+
+
 def die(folder: str) -> None:
     """Eight recordings of which the fourth kills the process that makes it; prints each one's failure."""
-    from lmms_audio_tasks.synthesize import settings
-    from lmms_audio_tasks.synthesize.tts import Choice
-    from lmms_audio_tasks.synthesize.voices import Voice
-    from lmms_audio_tasks.synthesize.workfiles import WorkFiles
-
     reference = Path(folder) / "r.wav"
     voice = Voice("v", "Ayr", "", "", reference="r.wav")
     texts = ["deadly" if number == 3 else f"number {number}" for number in range(8)]
@@ -491,19 +523,29 @@ def die(folder: str) -> None:
 
 
 def start(tasks: Path, out: Path, options: list[str], processes: int, told: int = subprocess.DEVNULL) -> Any:
-    code = "import sys; from synth_data import run\nif __name__ == '__main__': sys.exit(run(*sys.argv[1:]))\n"
+    """The command in a process of its own; it does not get past the prompt with a `five` while `hold` is there."""
     script = out.parent / "main.py"
-    script.write_text(code)
+    script.write_text(
+        "import signal, sys; from synth_data import run\n"
+        "if __name__ == '__main__':\n"
+        # As in a terminal; what a shell runs in the background ignores Ctrl-C.
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "    sys.exit(run(*sys.argv[1:]))\n"
+    )
+    hold = out.parent / "hold"
+    hold.touch()
     words = [sys.executable, str(script), str(tasks), "-o", str(out), *options, "--processes", str(processes)]
     paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": paths, "TONES_SLEEP": "0.2", "OMP_NUM_THREADS": "1"}
+    tones_ = {"TONES_SLEEP": "0.05", "TONES_HOLD": str(hold)}
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", **tones_}
     return subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=told, start_new_session=True)
 
 
 def wait_for(journal: Path, lines: int) -> None:
     """Until so many recordings are finished."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (journal.exists() and journal.read_bytes().count(b"\n") >= lines):
+    deadline = time.monotonic() + 300
+    while not (journal.exists() and journal.read_bytes().count(b"\n") >= lines):
+        assert time.monotonic() < deadline, "the command makes no recordings"
         time.sleep(0.05)
 
 
@@ -514,7 +556,8 @@ def test_stopped_by_hand_it_says_so_in_a_line(processes: int, tmp_path: Path) ->
     process = start(tasks, tmp_path / "out", tones(tmp_path), processes, subprocess.PIPE)
     wait_for(tmp_path / "out" / "work" / "clips.jsonl", 3)
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=120)
+    (tmp_path / "hold").unlink()
+    _, told = process.communicate(timeout=300)
     assert process.returncode == 2 and not (tmp_path / "out" / "c3t").exists()
     assert b"\nerror: stopped; the same command goes on from there\n" in told
     # A second process that is still being started says so in its own way.
@@ -532,6 +575,7 @@ def test_killed_at_any_moment_it_goes_on(processes: int, tmp_path: Path, capsys:
     wait_for(journal, 6)
     process.kill()
     process.wait()
+    (tmp_path / "hold").unlink()
     assert_gone(process.pid)
     done = lines_that_are_whole(journal)
     assert 6 <= len(done) < 24 and not (out / "c3t").exists()
@@ -548,7 +592,7 @@ def test_killed_at_any_moment_it_goes_on(processes: int, tmp_path: Path, capsys:
 
 def assert_gone(group: int) -> None:
     """The processes that the killed one had started end by themselves."""
-    for _ in range(600):
+    for _ in range(3000):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:

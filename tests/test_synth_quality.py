@@ -126,7 +126,7 @@ def test_verdicts(changes: dict[str, Any], told: str) -> None:
 
 def test_finished_recordings_are_those_that_are_whole(tmp_path: Path) -> None:
     files = WorkFiles(tmp_path / "work")
-    made = {key: files.add(key, key.encode() * 9, {"seconds": 1.0}, 0) for key in ("aa1", "bb2", "cc3", "dd4")}
+    made = {key: files.add(key, key.encode() * 9, SOUND, 0) for key in ("aa1", "bb2", "cc3", "dd4")}
     files.path("bb2").write_bytes(b"bb2" * 8 + b"bbX")  # the same size
     files.path("cc3").unlink()
     files.path("ee5").parent.mkdir(parents=True)
@@ -134,21 +134,21 @@ def test_finished_recordings_are_those_that_are_whole(tmp_path: Path) -> None:
     again = WorkFiles(tmp_path / "work")
     found = again.finished(["aa1", "bb2", "cc3", "ee5"])
     assert found == {"aa1": made["aa1"]}
-    again.add("bb2", b"new", {"seconds": 2.0}, 1)
-    assert again.finished(["bb2"])["bb2"].measures == {"seconds": 2.0}
+    again.add("bb2", b"new", {**SOUND, "seconds": 2.0}, 1)
+    assert again.finished(["bb2"])["bb2"].measures == {**SOUND, "seconds": 2.0}
 
 
 @pytest.mark.parametrize("kept", range(1, 40, 3))
 def test_a_line_that_a_kill_cut_loses_one_recording(kept: int, tmp_path: Path) -> None:
     files = WorkFiles(tmp_path / "work")
     for key in ("aa1", "bb2"):
-        files.add(key, key.encode(), {}, 0)
+        files.add(key, key.encode(), SOUND, 0)
     journal = tmp_path / "work" / "clips.jsonl"
     first, second = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(first + second[:kept])
     again = WorkFiles(tmp_path / "work")
     assert set(again.finished(["aa1", "bb2"])) == {"aa1"}
-    again.add("bb2", b"bb2", {}, 0)
+    again.add("bb2", b"bb2", SOUND, 0)
     assert set(again.finished(["aa1", "bb2"])) == {"aa1", "bb2"}
 
 

@@ -85,7 +85,7 @@ def test_texts_beyond_all_measure_are_not_looked_into(tmp_path: Path) -> None:
         ("speakability: {max_words: -3}", "speakability.max_words: expected a number above 0; found -3"),
         ("speakability: {max_words: many}", "expected a number; found 'many'"),
         ("speakability: {max_words: true}", "expected a number; found True"),
-        ("speech: {loudness_lufs: 5}", "expected a number of at most 0; found 5"),
+        ("speech: {loudness_lufs: 5}", "expected a number of -100 to 0; found 5"),
         ("intelligibility: {drop: 1}", "expected true or false; found 1"),
         ("quality: 3", "expected a table of settings; found int"),
         ("speakability: {max_words: .nan}", "expected a number; found nan"),

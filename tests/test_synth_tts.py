@@ -233,7 +233,7 @@ def test_cloning_loads_other_models() -> None:
 
 @pytest.mark.usefixtures("fake_package")
 def test_cloning_that_fails_fails_one_text(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = PocketTTS("en", "cpu", 0.2)
+    engine = PocketTTS("en", "cpu", 60)
     with pytest.raises(SpeechError, match="pocket-tts: RuntimeError: out of memory"):
         engine.speak("boom", CLONED, reference, 0)
     with pytest.raises(SpeechError, match="gave no samples"):
@@ -244,6 +244,7 @@ def test_cloning_that_fails_fails_one_text(reference: Path, monkeypatch: pytest.
 
         time.sleep(5)
 
+    monkeypatch.setattr(engine, "_timeout", 0.2)
     monkeypatch.setattr(engine._model, "generate_audio", slow)
     with pytest.raises(SpeechError, match=r"took longer than 0\.2 s"):
         engine.speak("one", CLONED, reference, 0)

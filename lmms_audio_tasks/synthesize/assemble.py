@@ -33,14 +33,14 @@ def write_set(
         DataError: it cannot be written.
     """
     rows = [_row(cell, files.path(cell.key), cell.made.size) for cell in cells if cell.made]
-    new = writer.fresh(folder)
-    shards = writer.write(new, rows, options.settings.run["shard_megabytes"] * 1e6)
-    manifest = _manifest(cells, table, engine, options, summary)
-    manifest["files"] = {shard.path: shard.sha256 for shard in shards}
-    speaking = {cell.voice.voice_id: cell.voice for cell in cells}
-    named = [voice for voice in table.voices if voice.voice_id in speaking]
-    write_whole(new / "README.md", card.card(manifest, rows, shards, named, summary.understood))
-    writer.put_in_place(new, folder, manifest)
+    with writer.successor(folder) as new:
+        shards = writer.write(new, rows, options.settings.run["shard_megabytes"] * 1e6)
+        manifest = _manifest(cells, table, engine, options, summary)
+        manifest["files"] = {shard.path: shard.sha256 for shard in shards}
+        speaking = {cell.voice.voice_id: cell.voice for cell in cells}
+        named = [voice for voice in table.voices if voice.voice_id in speaking]
+        write_whole(new / "README.md", card.card(manifest, rows, shards, named, summary.understood))
+        writer.put_in_place(new, folder, manifest)
     summary.written = len(rows)
     summary.tasks = tuple(manifest["tasks"])
     summary.splits = tuple(split for split in options.splits if any(row.split == split for row in rows))

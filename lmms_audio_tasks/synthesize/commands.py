@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--model", default="", help="what --engine clone loads; default: its model of the language")
     parser.add_argument("--voices", type=Path, metavar="FILE", help="table of voices (CSV); default: 43 of espeak-ng")
     parser.add_argument("--settings", type=Path, metavar="FILE", help="thresholds that differ from the default (YAML)")
-    parser.add_argument("--language", default="en", help="of the prompts; default: en")
+    parser.add_argument("--language", type=_language, default="en", help="of the prompts; default: en")
     parser.add_argument("--splits", default=",".join(SPLITS), help="accent, age_gender or both; default: both")
     parser.add_argument("--seed", type=int, default=0, help="of the draw of voices; default: 0")
     parser.add_argument("--limit", type=_count, metavar="N", help="only the first N prompts of each task")
@@ -64,17 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         AudioTasksError: see `pipeline.synthesize`.
     """
-    # Not before: numpy and libsndfile are of no use to the other commands.
-    from lmms_audio_tasks.synthesize.pipeline import filtered, synthesize
-
     known = settings.load(arguments.settings)
-    if arguments.report:
-        found = filtered(arguments.tasks, arguments.language, known, arguments.limit)
-        _show(found, arguments.format)
-        return INCOMPLETE if found.faults else 0
-    if arguments.output is None:
-        raise AudioTasksError("say where the set goes: -o DIR (or --report for a look at the prompts alone)")
     try:
+        # Not before: numpy and libsndfile are of no use to the other commands.
+        from lmms_audio_tasks.synthesize.pipeline import filtered, synthesize
+
+        if arguments.report:
+            found = filtered(arguments.tasks, arguments.language, known, arguments.limit)
+            _show(found, arguments.format)
+            return INCOMPLETE if found.faults else 0
+        if arguments.output is None:
+            raise AudioTasksError("say where the set goes: -o DIR (or --report for a look at the prompts alone)")
         summary = synthesize(_options(arguments, known), _bar)
     except KeyboardInterrupt:
         raise AudioTasksError("stopped; the same command goes on from there") from None
@@ -92,6 +93,8 @@ def _options(arguments: argparse.Namespace, known: settings.Settings) -> Options
         raise AudioTasksError(f"--splits takes {', '.join(SPLITS)}, not {arguments.splits!r}")
     if arguments.template and arguments.engine != "command":
         raise AudioTasksError("--command goes with --engine command")
+    if arguments.model and arguments.engine != "clone":
+        raise AudioTasksError("--model goes with --engine clone")
     if arguments.voices is None and arguments.engine != "espeak":
         raise AudioTasksError(f"--engine {arguments.engine} needs a table of voices: --voices FILE")
     if arguments.voices is None and arguments.language.partition("-")[0].lower() != "en":
@@ -119,6 +122,12 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, not {text!r}")
     return int(text)
+
+
+def _language(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", text):
+        raise argparse.ArgumentTypeError(f"expected a language such as en or pt-BR, not {text!r}")
+    return text
 
 
 def _bar(title: str, total: int) -> Any:

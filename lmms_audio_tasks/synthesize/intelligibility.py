@@ -9,7 +9,6 @@ second rate too, in which a recording counts at most as many errors as it has wo
 from __future__ import annotations
 
 import importlib.util
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -75,7 +74,13 @@ def heard(sample_id: str, groups: dict[str, str], said: str, transcript: str, no
 def plain_words(text: str) -> list[str]:
     """The words without case, accents on them kept; apostrophes join, all other punctuation parts."""
     text = unicodedata.normalize("NFC", text).casefold().replace("'", "").replace("’", "")
-    return re.findall(r"\w+", text)
+    # Not `\w`, which leaves out the vowel signs of Hindi and would part words there.
+    return "".join(sign if unicodedata.category(sign)[0] in "LMN" else _joined_or_parted(sign) for sign in text).split()
+
+
+def _joined_or_parted(sign: str) -> str:
+    """Marks that are not seen part no word; all else that is no letter does."""
+    return "" if unicodedata.category(sign) == "Cf" else " "
 
 
 def table(all_heard: Iterable[Heard], limit: float) -> list[dict[str, Any]]:

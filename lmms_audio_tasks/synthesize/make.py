@@ -12,23 +12,25 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from lmms_audio_tasks.errors import AudioTasksError
+from lmms_audio_tasks.errors import AudioTasksError, DataError
 from lmms_audio_tasks.synthesize import quality
 from lmms_audio_tasks.synthesize.settings import Settings
 from lmms_audio_tasks.synthesize.tts import Choice, Engine, SpeechError
 from lmms_audio_tasks.synthesize.voices import Voice
-from lmms_audio_tasks.synthesize.workfiles import Made, WorkFiles
+from lmms_audio_tasks.synthesize.workfiles import Made, WorkFiles, write_part
 
 logger = logging.getLogger(__name__)
 _WINDOW = 4
 """Recordings under way for each process: enough to keep it busy, little enough to hold in memory."""
 _BREAKS = 3
 """So many worker processes may die one after the other, with nothing made in between, before it is given up."""
+_DIED = "its process, or one beside it, died: killed, or out of memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +109,12 @@ def make(
         again: list[Job] = []
         # What has failed so often may have brought its process down, and others with it: now each by itself.
         alone = last == retries and last > 0
-        for job, result in _results(pending, choice, engine, settings, 1 if alone else processes, alone):
+        for job, result in _results(pending, files, choice, engine, settings, 1 if alone else processes, alone):
             outcome = _kept(job, result, files)
             found[job.key] = outcome
-            if job.attempt < retries and _to_be_tried_again(outcome, job, engine, settings):
-                again.append(replace(job, attempt=job.attempt + 1))
+            if last < retries and job.attempt < retries and _to_be_tried_again(outcome, job, engine, settings):
+                # Nothing was drawn where the process died: the same seed again, or chance would decide on the bytes.
+                again.append(job if outcome.failure == _DIED else replace(job, attempt=job.attempt + 1))
             else:
                 progress(1)
         if not again:
@@ -144,10 +147,19 @@ def _kept(job: Job, result: tuple[bytes, dict[str, Any]] | str, files: WorkFiles
 
 Result = tuple[bytes, dict[str, Any]] | str
 """A FLAC file and its measures, or why there is none."""
+Handed = tuple[Path, dict[str, Any]] | str
+"""The same from another process, the file on disk: one that is killed while it sends more than a few kilobytes leaves
+half a message, and the pool would wait for the other half for ever."""
 
 
 def _results(
-    jobs: Iterable[Job], choice: Choice, engine: Engine, settings: Settings, processes: int, alone: bool
+    jobs: Iterable[Job],
+    files: WorkFiles,
+    choice: Choice,
+    engine: Engine,
+    settings: Settings,
+    processes: int,
+    alone: bool,
 ) -> Iterator[tuple[Job, Result]]:
     """Each job with its result, in the order in which they come.
 
@@ -160,29 +172,63 @@ def _results(
     todo = iter(jobs)
     breaks = 0
     while True:
-        pool = _pool(choice, settings, processes)
-        under_way: dict[Future[Result], Job] = {}
+        pool = _pool(choice, settings, processes, files.folder)
+        under_way: dict[Future[Handed], Job] = {}
         try:
             for job in islice(todo, 1 if alone else processes * _WINDOW):
-                under_way[pool.submit(_work, job)] = job
+                under_way[_submitted(pool, job)] = job
             if not under_way:
                 return
             while under_way:
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in done:
-                    result = future.result()
+                    result = _taken(future.result())
                     breaks = 0
                     yield under_way.pop(future), result
                     for job in islice(todo, 1):
-                        under_way[pool.submit(_work, job)] = job
+                        under_way[_submitted(pool, job)] = job
         except BrokenProcessPool:
             breaks += 1
             if breaks >= _BREAKS:
                 raise AudioTasksError("the synthesizer's processes die again and again: out of memory?") from None
             for job in under_way.values():
-                yield job, "its process, or one beside it, died: killed, or out of memory"
+                yield job, _DIED
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _taken(handed: Handed) -> Result:
+    if isinstance(handed, str):
+        return handed
+    path, measures = handed
+    try:
+        return path.read_bytes(), measures
+    except OSError as error:
+        raise DataError(path, "a recording that was just made", error.strerror or str(error)) from error
+
+
+def _submitted(pool: ProcessPoolExecutor, job: Job) -> Future[Handed]:
+    """The job under way; where a process has died since, under way to say so, as the job would be lost otherwise."""
+    try:
+        with _interrupts_held():
+            return pool.submit(_work, job)
+    except BrokenProcessPool as error:
+        broken: Future[Handed] = Future()
+        broken.set_exception(error)
+        return broken
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits, and processes begun meanwhile never see it: one still at its imports would print a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # --- in a worker process ---
@@ -190,16 +236,16 @@ def _results(
 _state: dict[str, Any] = {}
 
 
-def _pool(choice: Choice, settings: Settings, processes: int) -> ProcessPoolExecutor:
+def _pool(choice: Choice, settings: Settings, processes: int, folder: Path) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(processes, context, _begin, (choice, settings.speech))
+    return ProcessPoolExecutor(processes, context, _begin, (choice, settings.speech, folder))
 
 
-def _begin(choice: Choice, speech: Mapping[str, Any]) -> None:
+def _begin(choice: Choice, speech: Mapping[str, Any], folder: Path) -> None:
     # Ctrl-C reaches every process of a terminal; the one that started this one ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
-    _state.update(engine=choice.load(), speech=speech)
+    _state.update(engine=choice.load(), speech=speech, folder=folder)
 
 
 def _end_with_parent() -> None:
@@ -215,8 +261,9 @@ def _end_with_parent() -> None:
         threading.Thread(target=wait_and_end, daemon=True).start()
 
 
-def _work(job: Job) -> Result:
-    return _say(_state["engine"], job, _state["speech"])
+def _work(job: Job) -> Handed:
+    result = _say(_state["engine"], job, _state["speech"])
+    return result if isinstance(result, str) else (write_part(_state["folder"], job.key, result[0]), result[1])
 
 
 def _say(engine: Engine, job: Job, speech: Mapping[str, Any]) -> Result:

@@ -81,7 +81,7 @@ def synthesize(options: Options, progress: Any) -> Summary:
         summary = Summary(options.output, found)
         files = WorkFiles(options.output / "work")
         _write_filter(options.output, found)
-        (options.output / HEARD).unlink(missing_ok=True)  # an earlier run's, which may not be about this set
+        writer.removed(options.output / HEARD)  # an earlier run's, which may not be about this set
         if not found.kept:
             first = [*map(str, found.faults), f"{options.output / 'dropped.jsonl'} says why"][0]
             raise AudioTasksError(f"no prompt is left to say: {first}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -156,10 +157,11 @@ class Summary:
         if len(self.problems) > SHOWN:
             lines.append(f"  and {len(self.problems) - SHOWN} more in {self.output / 'problems.jsonl'}")
         lines += self._understood()
+        folder = shlex.quote(str(self.output))
         return "\n".join([
             *lines, "", f"written: {self.output / 'c3t'}",
-            f"check:    lmms-audio-tasks check c3t --data {self.output}",
-            f"evaluate: lmms_eval --audio_data {self.output} --tasks {','.join(self.evaluated_by())} --model ...",
+            f"check:    lmms-audio-tasks check c3t --data {folder}",
+            f"evaluate: lmms_eval --audio_data {folder} --tasks {','.join(self.evaluated_by())} --model ...",
         ])  # fmt: skip
 
     def _understood(self) -> list[str]:

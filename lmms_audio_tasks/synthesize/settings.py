@@ -14,7 +14,11 @@ from lmms_audio_tasks.errors import DataError
 DEFAULTS = Path(__file__).parent / "settings.yaml"
 _OPEN = ("speakability.scripts", "normalise.")
 """Tables whose keys are languages and symbols, which a user may add to."""
-_NEGATIVE = ("speech.loudness_lufs", "speech.peak_dbfs", "speech.silence_dbfs")
+_DECIBELS = ("speech.loudness_lufs", "speech.peak_dbfs", "speech.silence_dbfs")
+_QUIETEST = -100
+"""What is quieter than this is nothing in 16 bits."""
+_MOST = {"run.timeout_seconds": 1_000_000, "speech.margin_seconds": 10}
+"""Beyond these a clock or the memory overflows."""
 _POSITIVE = (
     "speakability.max_words",
     "speakability.max_seconds",
@@ -59,7 +63,7 @@ def load(path: Path | None = None) -> Settings:
     sections = _read(DEFAULTS)
     if path is not None:
         _override(sections, _read(path), path, "")
-        _check_words(sections["normalise"], path)
+        _check_words(sections["normalise"], sections["speakability"]["scripts"], path)
     return Settings(**sections)
 
 
@@ -67,16 +71,39 @@ def _read(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        value = yaml.safe_load(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        twice = _key_twice(yaml.compose(text, yaml.SafeLoader))
+        if twice:
+            raise DataError(path, "each key once", f"{twice[0]!r} again", f"line {twice[1]}")
+        value = yaml.safe_load(text)
     except FileNotFoundError:
         raise DataError(path, "a settings file", "no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(path, "a settings file in UTF-8 that can be read", str(error)) from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise DataError(path, "YAML", " ".join(str(error).split())) from error
     if not isinstance(value, dict) or not value:
         raise DataError(path, "sections of settings, such as speakability:", _kind(value) if value else "an empty file")
     return value
+
+
+def _key_twice(root: Any) -> tuple[str, int] | None:
+    """The first key that stands twice in a mapping, with the second one's line: YAML keeps the last in silence."""
+    todo, seen = [root], set()
+    while todo:
+        node = todo.pop()
+        if id(node) in seen or not isinstance(getattr(node, "value", None), list):
+            continue  # an alias may lead back to where it stands
+        seen.add(id(node))
+        if node.id == "sequence":
+            todo += node.value
+            continue
+        names = [key.value for key, _ in node.value]
+        for place, (key, value) in enumerate(node.value):
+            if isinstance(key.value, str) and key.value in names[:place]:
+                return key.value, key.start_mark.line + 1
+            todo.append(value)
+    return None
 
 
 def _override(known: dict[str, Any], given: dict[Any, Any], path: Path, where: str) -> None:
@@ -100,12 +127,15 @@ def _override(known: dict[str, Any], given: dict[Any, Any], path: Path, where: s
             known[key] = _value(known[key], value, path, name)
 
 
-def _check_words(normalise: dict[str, Any], path: Path) -> None:
+def _check_words(normalise: dict[str, Any], scripts: dict[str, list[Any]], path: Path) -> None:
     """Refuse what would only be noticed when a prompt is spelled out."""
     for language, template in normalise["option"].items():
         rest = template.replace("{letter}", "", 1).replace("{text}", "", 1)
         if len(rest) != len(template) - len("{letter}{text}") or "{" in rest or "}" in rest:
             raise DataError(path, "a text with {letter} and {text}", repr(template), f"normalise.option.{language}")
+    for language, names in scripts.items():
+        if not all(isinstance(name, str) and name == name.upper() for name in names):
+            raise DataError(path, "writings as LATIN or GREEK", repr(names), f"speakability.scripts.{language}")
     for language, symbols in normalise["symbols"].items():
         for symbol, word in symbols.items():
             if not isinstance(symbol, str) or not symbol or not isinstance(word, str):
@@ -131,8 +161,10 @@ def _number(value: Any, name: str) -> tuple[bool, str]:
         return False, "a number"
     if name == "speech.rate":
         return value in range(8000, 192001), "a whole number of 8000 to 192000"
-    if name in _NEGATIVE:
-        return value <= 0, "a number of at most 0"
+    if name in _DECIBELS:
+        return _QUIETEST <= value <= 0, f"a number of {_QUIETEST} to 0"
+    if value > _MOST.get(name, value):
+        return False, f"a number of at most {_MOST[name]}"
     if name in _POSITIVE:
         return value > 0, "a number above 0"
     return value >= 0, "a number of at least 0"

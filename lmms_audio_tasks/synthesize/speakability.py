@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from lmms_audio_tasks.synthesize.normalise import Normaliser, Unspeakable
+from lmms_audio_tasks.synthesize.normalise import Normaliser, Unspeakable, without_labels
 
 REASONS = {
     "words": "too many words",
@@ -45,7 +45,6 @@ _CHARACTERS_A_WORD = 15
 _MOST_CHARACTERS = 10_000
 """Longer texts are dropped and not looked into: on hostile ones the patterns take time that grows with the square of
 the length."""
-_EMOJI_JOINERS = frozenset("\u200d\ufe0f")
 
 
 def examine(text: str, language: str, limits: Mapping[str, Any], normaliser: Normaliser) -> tuple[str, dict[str, str]]:
@@ -58,7 +57,7 @@ def examine(text: str, language: str, limits: Mapping[str, Any], normaliser: Nor
     Returns:
         the words and {}, or "" and the reasons.
     """
-    found = dict(_reasons(text, language, limits))
+    found = dict(_reasons(text, language, limits, normaliser))
     if not found:
         try:
             return normaliser.spoken(text), {}
@@ -67,7 +66,7 @@ def examine(text: str, language: str, limits: Mapping[str, Any], normaliser: Nor
     return "", {reason: found[reason] for reason in REASONS if reason in found}
 
 
-def _reasons(text: str, language: str, limits: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _reasons(text: str, language: str, limits: Mapping[str, Any], normaliser: Normaliser) -> Iterator[tuple[str, str]]:
     words = text.split()
     # No fewer than one in so many characters: what is written without blanks takes its time, too.
     count = max(len(words), len(text) // _CHARACTERS_A_WORD)
@@ -87,7 +86,7 @@ def _reasons(text: str, language: str, limits: Mapping[str, Any]) -> Iterator[tu
         ("table", [line for line in lines if line.count("|") > 1 or line.count("\t") > 1], "max_table_lines"),
         ("url", _URL.findall(text), "max_urls"),
         ("examples", _EXAMPLE.findall(text), "max_examples"),
-        ("emoji", [character for character in text if _is_emoji(character)], "max_emoji"),
+        ("emoji", [sign for sign in text if _is_emoji(sign) and not normaliser.has_word(sign)], "max_emoji"),
     )
     for reason, there, limit in counted:
         if len(there) > limits[limit]:
@@ -97,7 +96,7 @@ def _reasons(text: str, language: str, limits: Mapping[str, Any]) -> Iterator[tu
     signs = [character for character in text if not character.isspace()]
     yield from _share("symbols", [sign for sign in signs if _is_symbol(sign)], len(signs), limits["max_symbol_share"])
     yield from _share("digits", [sign for sign in signs if sign.isdigit()], len(signs), limits["max_digit_share"])
-    foreign = list(_foreign(text, limits["scripts"].get(language)))
+    foreign = list(_foreign(without_labels(text), limits["scripts"].get(language.partition("-")[0].lower())))
     if foreign:
         yield "script", f"{foreign[0][1].lower()} letters such as {foreign[0][0]!r}, in language {language}"
 
@@ -118,7 +117,7 @@ def _is_code(line: str) -> bool:
 
 def _is_symbol(character: str) -> bool:
     kind = unicodedata.category(character)
-    return kind[0] not in "LMN" and character not in _USUAL and character not in _EMOJI_JOINERS
+    return kind[0] not in "LMN" and kind != "Cf" and character not in _USUAL
 
 
 def _is_emoji(character: str) -> bool:

@@ -142,7 +142,7 @@ def _faults(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "instance_id to be a text on one line or a whole number", short(fields["instance_id"])
     if not _is_text(fields["text_prompt"]):
         yield "a text_prompt that is not empty", short(fields["text_prompt"])
-    answers, options = fields["answers"], fields.get("options") or []
+    answers, options = fields["answers"], [] if fields.get("options") is None else fields["options"]
     if not _are_texts(answers) or not answers:
         yield "answers to be a list of at least one text", short(answers)
     elif not _are_texts(options):
@@ -162,6 +162,8 @@ def _name_faults(task: object) -> Iterator[tuple[str, str]]:
     # Readers tell tasks by the names of their files, so such a name would be taken for the C3T task.
     if inside and task_named(str(task)) is None:
         yield f"a task_name that does not go on after {inside!r}, which is a C3T task", short(task)
+    if task_named(str(task)) and not str(task).isascii():
+        yield "a task_name of letters a to z, or none that names a C3T task, as those alone are compared", short(task)
     if name in ("custom", "default"):
         yield "a task_name other than custom and default", short(task)
 
@@ -194,11 +196,24 @@ def _bbh_json(path: Path) -> Iterator[Prompt | DataError]:
         return
     rows = []
     for number, example in enumerate(examples, start=1):
-        if isinstance(example, dict):
+        half = _half_character(example)
+        if half:
+            yield DataError(path, "whole characters", f"half a character: {half!r}", number)
+        elif isinstance(example, dict):
             rows.append((number, example))
         else:
             yield DataError(path, "an example with input and target", short(example), number)
     yield from _bbh_rows(path, rows)
+
+
+def _half_character(example: object) -> str:
+    """The first half of a pair of surrogates in its texts without the other half, which no file takes; "" of none."""
+    text = "".join(value for value in example.values() if isinstance(value, str)) if isinstance(example, dict) else ""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return text[error.start]
+    return ""
 
 
 def _bbh_rows(path: Path, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Prompt | DataError]:

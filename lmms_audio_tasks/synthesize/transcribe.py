@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.cache import cache_root
+from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models import demo
 from lmms_audio_tasks.models.asr import Recogniser
 from lmms_audio_tasks.models.failures import Failure
@@ -24,13 +25,24 @@ def prepare(name: str, language: str, device: str, batch_size: int = 8) -> Trans
     """The recogniser `name`: as `cascade` takes `asr`, or `demo` for that of its `preset=demo` (English only).
 
     Raises:
-        ModelError: it is not installed or not there.
+        ModelError: it is not installed or not there, or the device cannot be used.
     """
+    _require(device)
     plain: str | None = language.partition("-")[0].lower()
     if name == DEMO:
         name, plain = f"faster-whisper:{demo.whisper_folder()}", None
     dtype = "float32" if device.startswith("cpu") else "float16"
     return Transcription(Recogniser(name, plain, dtype, device), cache_root() / "transcripts", batch_size)
+
+
+def _require(device: str) -> None:
+    """Raise `ModelError` where torch cannot use the device: else it would be noticed once all is spoken."""
+    import torch
+
+    try:
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ModelError(f"--device {device!r} cannot be used here: {str(error).partition('. ')[0]}") from error
 
 
 def transcripts(

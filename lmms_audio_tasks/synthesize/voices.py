@@ -144,14 +144,19 @@ def _faults(voice: Voice) -> Iterator[tuple[str, str]]:
         yield voice.split, "split to be accent, age_gender or empty"
     if not any(voice.serves(split) for split in SPLITS):
         yield voice.voice_id, "an accent, or an age and the gender female or male, for a split that it serves"
-    if voice.pitch and not (voice.pitch.isdecimal() and int(voice.pitch) <= 99):
+    if voice.pitch and not (_is_number(voice.pitch) and int(voice.pitch) <= 99):
         yield voice.pitch, "pitch to be a whole number of 0 to 99"
-    if voice.pace and not (voice.pace.isdecimal() and 80 <= int(voice.pace) <= 450):
+    if voice.pace and not (_is_number(voice.pace) and 80 <= int(voice.pace) <= 450):
         yield voice.pace, "pace to be a whole number of 80 to 450 words a minute"
     for name in ("engine_voice", "reference"):
         # Arguments of a program follow an option; one that starts with a dash could be taken for another.
         if getattr(voice, name).startswith("-"):
             yield getattr(voice, name), f"{name} not to start with a dash"
+
+
+def _is_number(text: str) -> bool:
+    """Whether programs read a whole number in it; they know no other digits than 0 to 9."""
+    return text.isascii() and text.isdecimal()
 
 
 # --- who says what ---

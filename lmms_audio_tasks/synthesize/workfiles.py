@@ -9,11 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.errors import DataError
+from lmms_audio_tasks.synthesize.quality import Measures
+
+_MEASURES = {field.name for field in fields(Measures)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class WorkFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._journal = folder / "clips.jsonl"
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +55,7 @@ class WorkFiles:
 
     def path(self, key: str) -> Path:
         """Where the recording of that key lies, or will."""
-        return self._folder / "clips" / key[:2] / f"{key}.flac"
+        return path_of(self.folder, key)
 
     def finished(self, keys: Iterable[str]) -> dict[str, Made]:
         """Those of `keys` that are there, each file read and compared with its line."""
@@ -67,10 +70,8 @@ class WorkFiles:
             DataError: it cannot be written, e.g. as the disk is full.
         """
         path = self.path(key)
-        partial = path.with_suffix(".part")
+        partial = write_part(self.folder, key, content)
         with _writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(content)
             partial.replace(path)
         made = Made(key, hashlib.sha256(content).hexdigest(), len(content), measures, attempt)
         line = {name: getattr(made, name) for name in Made.__slots__}
@@ -81,10 +82,9 @@ class WorkFiles:
     def _lines(self) -> Iterable[Made]:
         with self._journal.open("rb") as file:
             for line in file:
-                try:
-                    yield Made(**json.loads(line))
-                except (ValueError, TypeError):
-                    continue  # cut by a kill; its recording is made again
+                made = _made(line)
+                if made is not None:
+                    yield made
 
     def _is_whole(self, made: Made) -> bool:
         try:
@@ -98,6 +98,39 @@ class WorkFiles:
         with _writing(self._journal), self._journal.open("rb+") as file:
             if file.seek(0, 2) and (file.seek(-1, 2), file.read(1))[1] != b"\n":
                 file.write(b"\n")
+
+
+def path_of(folder: Path, key: str) -> Path:
+    """Where the recording of that key lies in the folder of a `WorkFiles`, or will."""
+    return folder / "clips" / key[:2] / f"{key}.flac"
+
+
+def write_part(folder: Path, key: str, content: bytes) -> Path:
+    """Write a recording that is not kept yet beside its place, and return where.
+
+    Raises:
+        DataError: it cannot be written, e.g. as the disk is full.
+    """
+    path = path_of(folder, key)
+    partial = path.with_suffix(".part")
+    with _writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(content)
+    return partial
+
+
+def _made(line: bytes) -> Made | None:
+    """The recording that a line tells of; None of a line that a kill cut or a disk damaged: it is made again."""
+    try:
+        made = Made(**json.loads(line))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    kinds = (made.key, str), (made.sha256, str), (made.size, int), (made.measures, dict), (made.attempt, int)
+    if not all(isinstance(value, kind) for value, kind in kinds) or set(made.measures) != _MEASURES:
+        return None
+    # `loudness` alone may be None.
+    sound = all(isinstance(made.measures[name], int | float) for name in _MEASURES - {"loudness"})
+    return made if sound else None
 
 
 class _writing:

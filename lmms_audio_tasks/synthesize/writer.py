@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -160,8 +161,23 @@ def put_in_place(new: Path, folder: Path, manifest: dict[str, Any]) -> None:
         raise DataError(folder, "a folder that can be written", error.strerror or str(error)) from error
 
 
-def fresh(folder: Path) -> Path:
-    """An empty place beside `folder` to write its successor into; what a killed run left there goes."""
+@contextmanager
+def successor(folder: Path) -> Iterator[Path]:
+    """An empty place beside `folder` to write its successor into; what cannot be finished does not stay on a full disk.
+
+    Raises:
+        DataError: it cannot be made.
+    """
+    new = _fresh(folder)
+    try:
+        yield new
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+def _fresh(folder: Path) -> Path:
+    """The place, empty; what a killed run left there goes."""
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     if new.exists():
@@ -171,6 +187,18 @@ def fresh(folder: Path) -> Path:
     except OSError as error:
         raise DataError(new, "a folder that can be written", error.strerror or str(error)) from error
     return new
+
+
+def removed(path: Path) -> None:
+    """Remove a file if it is there.
+
+    Raises:
+        DataError: it cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(path, "a file that can be removed", error.strerror or str(error)) from error
 
 
 def require_writable(folder: Path) -> None:

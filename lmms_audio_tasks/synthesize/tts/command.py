@@ -68,6 +68,8 @@ class Command:
                 return f"a value for {{{name}}} of the command", "none"
         if "reference" in self._named and not (voice.reference and reference.is_file()):
             return "a reference recording", repr(voice.reference) + (" that is not there" if voice.reference else "")
+        if "reference" in self._named and not reference.stat().st_size:
+            return "a reference recording", f"{voice.reference!r}, an empty file"
         return None
 
     def speak(self, text: str, voice: Voice, reference: Path, seed: int) -> tuple[Samples, int]:

@@ -63,7 +63,8 @@ class PocketTTS:
         how = {"config": self._name} if self._name.endswith((".yaml", ".yml")) else {"language": self._name}
         try:
             self._model = TTSModel.load_model(**how).to(device)
-        except (OSError, ValueError, RuntimeError) as error:
+        # AssertionError: torch without CUDA, asked for it.
+        except (OSError, ValueError, RuntimeError, AssertionError) as error:
             raise AudioTasksError(f"--engine clone: {self._name!r} cannot be loaded: {_line(error)}") from error
         if not getattr(self._model, "has_voice_cloning", True):
             # The package falls back to weights that cannot clone, and would take a recording all the same.
