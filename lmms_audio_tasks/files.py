@@ -33,6 +33,10 @@ def read_lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
         raise DataError(path, "JSON", error.msg, f"line {number}") from error
     except UnicodeDecodeError as error:
         raise DataError(path, "UTF-8", f"a byte that is not ({error.reason})") from error
+    except ValueError as error:  # a number of more digits than Python converts
+        raise DataError(path, "JSON with numbers of a usual size", str(error), f"line {number}") from error
+    except RecursionError:
+        raise DataError(path, "JSON of a few levels", "deep nesting", f"line {number}") from None
     except OSError as error:
         raise DataError(path, "a file that can be read", error.strerror or str(error)) from error
 

@@ -237,8 +237,10 @@ def _watched(evaluate: Callable[[Any], Any], failures: list[str]) -> Callable[[A
             failures.append(str(error))
             return None, None
         except Exception as error:
-            failures.append(_told(error, requested))
-            if isinstance(error, ValueError) and str(error).startswith("Tasks not found"):
+            cause = _tried(error)
+            failures.append(_told(cause, requested))
+            unknown = isinstance(cause, ValueError) and str(cause).startswith("Tasks not found")
+            if unknown or isinstance(cause, AudioTasksError):
                 return None, None
             raise
         finally:
@@ -285,7 +287,15 @@ def matching(names: Iterable[str]) -> list[str]:
     return [ours_name for name in names for ours_name in fnmatch.filter(ours, name)]
 
 
-def _told(error: Exception, requested: list[str]) -> str:
+def _tried(error: Exception) -> BaseException:
+    """What failed last where the host tried several times, as it does with data; what it raises then does not say."""
+    last = getattr(error, "last_attempt", None)
+    return (last.exception() if last is not None else None) or error
+
+
+def _told(error: BaseException, requested: list[str]) -> str:
+    if isinstance(error, AudioTasksError):
+        return str(error)
     if str(error).startswith("Tasks not found"):
         known = {*_Host.known_tasks, *registry.tasks(), *registry.groups()}
         unknown = [name for name in requested if "*" not in name and name not in known]
@@ -298,7 +308,7 @@ def _how_to_judge(task: str) -> str:
     """What asks for missing verdicts again; an episode's decide how it goes on, so it has to be played again."""
     info = registry.tasks().get(task)
     if info is not None and info.output != "generate_until":
-        return "run it again: answers and verdicts that are there are not asked for twice"
+        return "run it again (criteria in words need --audio_judge llm): nothing that is there is asked for twice"
     return "`lmms-audio-tasks judge` asks for them again"
 
 

@@ -14,6 +14,8 @@ from lmms_audio_tasks.cache import cache_root
 
 RATE = 16_000
 """Hz: what speech encoders take. Models of ours decode from the path at their own rate."""
+YOUR_TURN = "Now it is your turn"
+"""Begins the line before what is asked now, where a dialogue is told as one text."""
 
 
 def local_path(recording: Mapping[str, Any]) -> str:
@@ -38,14 +40,30 @@ def simple_audio(recording: Mapping[str, Any], wishes: Mapping[str, Any] | None)
     raise ValueError(f"simple_audio must be array or path, not {wish!r}")
 
 
+def recording_of(doc: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A document's recording; None where it is asked in writing.
+
+    Raises:
+        AudioError: it is spoken, and the data have no recording: a model must not answer what it was not asked.
+    """
+    recording = doc.get("audio")
+    nothing = recording is None or (recording.get("bytes") is None and not recording.get("path"))
+    if nothing and doc["modality"] != "text":
+        raise audio.AudioError(doc["item_id"], "a recording", "none in the data")
+    return recording
+
+
 def doc_to_audio(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> list[Any]:
     """The host's hook where some tasks' documents have a recording and others' are text alone.
 
     Returns:
         `[{"array": float32 of shape (n,), "sampling_rate": 16000, "path": str | None}]`, or what the model's entry in
-        `lmms_eval_specific_kwargs` asks for instead (see `simple_audio`); [] for a document without a recording.
+        `lmms_eval_specific_kwargs` asks for instead (see `simple_audio`); [] for a document that is text alone.
+
+    Raises:
+        AudioError: see `recording_of`, and `simple_audio`.
     """
-    recording = doc.get("audio")
+    recording = recording_of(doc)
     return [] if recording is None else [simple_audio(recording, lmms_eval_specific_kwargs)]
 
 
@@ -69,6 +87,12 @@ def chat_audio(recording: Mapping[str, Any], wishes: Mapping[str, Any] | None) -
 def _array(recording: Mapping[str, Any]) -> dict[str, Any]:
     samples, rate = audio.load(recording, RATE)
     return {"type": "audio", "array": samples, "sampling_rate": rate, "path": recording.get("path")}
+
+
+def last_turn(text: str) -> tuple[str, str]:
+    """Of a dialogue told as one text, what comes before the turn to be answered, and that turn; else ("", text)."""
+    before, mark, now = text.rpartition(f"\n{YOUR_TURN}")
+    return before, now.partition("\n")[2] if mark else text
 
 
 def user_turn(audios: Sequence[Any], text: str) -> list[dict[str, Any]]:

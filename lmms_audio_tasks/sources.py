@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from lmms_audio_tasks.errors import DataError
+from lmms_audio_tasks.strict_json import HALF_CHARACTER
 
 DATA_VARIABLE = "LMMS_AUDIO_TASKS_DATA"
 REVISION_VARIABLE = "LMMS_AUDIO_TASKS_REVISION"
@@ -47,10 +48,13 @@ class Source:
         return self.kind if self.kind != "dir" else str(self.root)
 
     def folder(self, benchmark: str) -> Path:
-        """The folder of one benchmark; `DataError` where it is missing, saying what is there instead."""
+        """The folder of one benchmark; `DataError` where it is missing or unreadable, saying what is there instead."""
         if self.root is None:
             raise DataError(self.label, "a folder of data", "the hub, whose data are not in a folder")
         folder = self.root / benchmark
+        for place, needed in ((self.root, os.X_OK), (folder, os.R_OK | os.X_OK)):
+            if place.is_dir() and not os.access(place, needed):
+                raise DataError(place, "a folder that can be read", "no permission")
         if folder.is_dir():
             return folder
         if not self.root.is_dir():
@@ -69,14 +73,23 @@ def current() -> Source:
 
 
 def parse(value: str) -> Source:
-    """The source that `value` names: `hub` or "" for the hub, `demo`, or a folder (`~` is expanded)."""
+    """The source that `value` names: `hub` or "" for the hub, `demo`, or a folder (`~` is expanded).
+
+    Raises:
+        DataError: the folder's name is not UTF-8, which tables and results cannot hold, or is in nobody's home.
+    """
     value = value.strip()
     if value in ("", "hub"):
         return Source("hub", revision=os.environ.get(REVISION_VARIABLE, "").strip() or "main")
     if value == "demo":
         return Source("demo", DEMO_ROOT)
-    # Not `resolve`: results should name the folder as the user knows it, links and all, but without "..".
-    return Source("dir", Path(os.path.abspath(Path(value).expanduser())))  # noqa: PTH100
+    if HALF_CHARACTER.search(value):  # how Python reads bytes of a name that are not UTF-8
+        raise DataError(repr(value), "a folder with a name in UTF-8", "other bytes")
+    try:
+        # Not `resolve`: results should name the folder as the user knows it, links and all, but without "..".
+        return Source("dir", Path(os.path.abspath(Path(value).expanduser())))  # noqa: PTH100
+    except RuntimeError as error:  # ~ of nobody
+        raise DataError(value, "a folder", str(error)) from error
 
 
 Row = tuple[int, dict[str, str]]

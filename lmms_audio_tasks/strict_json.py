@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
 from lmms_audio_tasks.errors import DataError
 
 BOM = b"\xef\xbb\xbf"
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair: JSON can tell one, but no file in UTF-8 can hold it."""
 
 
 class DoubleKey(ValueError):

@@ -69,6 +69,10 @@ def test_sound_data_have_no_faults(root: Path) -> None:
         ({"instance_id": "a\\b"}, "an instance_id that can name a file"),
         ({"instance_id": "a\0b"}, "an instance_id that can name a file"),
         ({"instance_id": "elsewhere"}, "audio that can be decoded; found"),
+        ({"instance_id": "x" * 300}, "audio that can be decoded; found"),
+        ({"instance_id": "\ud800"}, r"instance_id to be whole characters; found half a one: '\ud800'"),
+        ({"question": "What\ud800?"}, "question to be whole characters; found half a one"),
+        ({"template_id": "\udfff"}, "template_id to be whole characters; found half a one"),
     ],
 )
 def test_a_fault_names_file_and_record(root: Path, fields: dict[str, Any], expected: str) -> None:

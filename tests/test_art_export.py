@@ -92,6 +92,13 @@ def test_two_runs_of_a_task_are_refused_and_can_be_told_apart(tmp_path: Path) ->
         ([{"accuracy": 1}], "line 1: expected a record of an ART task"),
         ([{"exact_match": 1.0}], "line 1: expected a record of an ART task"),
         ([{"exact_match": {"benchmark": "art"}}], "line 1: expected a record of an ART task"),
+        *(
+            (
+                [sample("a", "no"), {"exact_match": {**sample("b", "no")["exact_match"], **fields}}],
+                "line 2: expected a re",
+            )
+            for fields in ({"item_id": 3}, {"response": None}, {"groups": ["audio"]}, {"verdict": "right"})
+        ),
     ],
 )
 def test_samples_at_fault_are_refused(tmp_path: Path, lines: list[dict[str, Any]], expected: str) -> None:
@@ -99,6 +106,21 @@ def test_samples_at_fault_are_refused(tmp_path: Path, lines: list[dict[str, Any]
     with pytest.raises(DataError, match=expected):
         export_run(tmp_path, tmp_path / "o.json")
     assert not (tmp_path / "o.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("[" * 100_000, "line 2: expected JSON of a few levels; found deep nesting"),
+        ('{"a": ' + "9" * 5000 + "}", "line 2: expected JSON with numbers of a usual size"),
+    ],
+)
+def test_lines_that_python_does_not_read_are_refused(tmp_path: Path, content: str, expected: str) -> None:
+    save(tmp_path / name(), sample("a", "no"))
+    with (tmp_path / name()).open("a") as file:
+        file.write(content)
+    with pytest.raises(DataError, match=expected):
+        export_run(tmp_path, tmp_path / "o.json")
 
 
 def test_two_models_are_refused(tmp_path: Path) -> None:
@@ -119,6 +141,9 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     save(tmp_path / name(), sample("a", "no"))
     with pytest.raises(DataError, match="expected a file that can be written; found No such file"):
         export_run(tmp_path, tmp_path / "no" / "o.json")
+    for folder in (tmp_path, Path()):
+        with pytest.raises(DataError, match=r"expected a file that can be written; found (Is a directory|a folder)"):
+            export_run(tmp_path, folder)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,6 +36,7 @@ def test_all_tasks_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         "voices": {"accent": 3},
         "recordings": 6,
         "seconds": pytest.approx(0.6),
+        "formats": {"FLAC 16000 Hz 1 ch": 6},
     }
     assert told["splits"][1]["voices"] == {"age": 2, "gender": 2}
 
@@ -136,6 +137,89 @@ def test_faults_in_parquet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         f"{path}, row 1: expected audio that can be decoded",
         f"{path}, row 2: expected audio that can be decoded",
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "a parquet file; found Parquet file size is 0 bytes"),
+        (b"version https://git-lfs.github.com/spec/v1", "a parquet file; found Parquet magic bytes not found"),
+        (None, "a parquet file; found [Errno 2]"),  # a link to nothing
+    ],
+)
+def test_a_parquet_file_that_cannot_be_read_is_one_fault(
+    content: bytes | None, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = snapshot(tmp_path / "data", ["navigate"])
+    path = root / "c3t" / "navigate" / "accent-00001-of-00002.parquet"
+    path.unlink()
+    path.write_bytes(content) if content is not None else path.symlink_to(tmp_path / "nowhere")
+    told = check_json(capsys, root, 1)
+    (found,) = messages(told)
+    assert found.startswith(f"{path}: expected {expected}")
+    assert [(split["rows"], split["recordings"]) for split in told["splits"]] == [(2, 2), (8, 8)]
+
+
+@pytest.mark.parametrize("column", ["audio", "task_name", "answers"])
+def test_a_parquet_file_without_a_column_is_one_fault(
+    column: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pyarrow import parquet
+
+    root = snapshot(tmp_path / "data", ["navigate"])
+    path = root / "c3t" / "navigate" / "accent-00001-of-00002.parquet"
+    parquet.write_table(parquet.read_table(path).drop_columns([column]), path)
+    (found,) = messages(check_json(capsys, root, 1))
+    assert found.startswith(f"{path}: expected column {column}; found columns ")
+
+
+def test_damage_within_a_parquet_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The recordings' pages cannot be read; the rows' texts can."""
+    from pyarrow import parquet
+
+    root = snapshot(tmp_path / "data", ["navigate"])
+    path = root / "c3t" / "navigate" / "accent-00001-of-00002.parquet"
+    columns = parquet.ParquetFile(path).metadata.row_group(0)
+    at = next(n for n in range(columns.num_columns) if columns.column(n).path_in_schema == "audio.bytes")
+    content = bytearray(path.read_bytes())
+    start = columns.column(at).dictionary_page_offset or columns.column(at).data_page_offset
+    content[start : start + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    told = check_json(capsys, root, 1)
+    (found,) = messages(told)
+    assert found.startswith(f"{path}: expected a parquet file; found ")
+    assert (told["splits"][0]["rows"], told["splits"][0]["recordings"]) == (6, 2)
+
+
+def test_texts_in_parquet_that_are_not_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    root = snapshot(tmp_path / "data", ["navigate"])
+    path = root / "c3t" / "navigate" / "accent-00000-of-00002.parquet"
+    table = parquet.read_table(path)
+    accents = pa.Array.from_buffers(pa.string(), 2, pa.array([b"\xff", b"Bath"]).buffers())
+    parquet.write_table(table.set_column(table.column_names.index("accent"), "accent", accents), path)
+    (found,) = messages(check_json(capsys, root, 1))
+    assert found == f"{path}: expected a parquet file with texts in UTF-8; found byte 0xff that is not"
+
+
+def test_parquet_of_a_task_without_its_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_parquet(tmp_path / "c3t" / "navigate" / "accent-0.parquet", rows("snarks", "accent"))
+    assert messages(check_json(capsys, tmp_path, 1)) == [f"{path}: expected rows of navigate; found none"]
+
+
+def test_a_fault_of_a_file_of_several_tasks_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from pyarrow import parquet
+
+    root = default_snapshot(tmp_path / "data")
+    path = root / "c3t" / "data" / "accent-00000-of-00002.parquet"
+    parquet.write_table(parquet.read_table(path).drop_columns(["audio_prompt"]), path)
+    assert len(messages(check_json(capsys, root, 1))) == 1
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere")
+    assert main(["check", "c3t", "--data", str(root)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {path}: expected a parquet file; found No such file")
 
 
 def test_a_task_in_whole_numbers(tmp_path: Path) -> None:

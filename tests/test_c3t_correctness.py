@@ -60,3 +60,32 @@ def test_single_words_are_sets_of_words(said: list[str], options: list[str]) -> 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=8))
 def test_any_text_gets_a_verdict(said: str, answer: str) -> None:
     assert judge(said, [answer], []).verdict in ("correct", "wrong", "none", "error")
+
+
+PHRASES = st.lists(st.sampled_from("ab"), min_size=1, max_size=3).map(" ".join)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=9), st.lists(PHRASES, min_size=2, max_size=5, unique=True))
+def test_of_options_within_options_the_longer_one_counts(said: list[str], options: list[str]) -> None:
+    """Against each place looked at by itself: an option is named where it is no part of a longer one that is there."""
+    spans = {
+        (option, at, at + len(option.split()))
+        for option in options
+        for at in range(len(said))
+        if said[at : at + len(option.split())] == option.split()
+    }
+    named = {
+        option
+        for option, start, end in spans
+        if not any(first <= start and end <= last and last - first > end - start for _, first, last in spans)
+    }
+    verdict = judge(" ".join(said), [options[0]], options).verdict
+    assert (verdict == "correct") == (named == {options[0]})
+    assert (verdict == "several") == (len(named) > 1)
+
+
+def test_a_model_that_repeats_itself_is_read() -> None:
+    """Looking from each place at each other one would take minutes."""
+    said = "not plausible " * 100_000
+    assert judge(said, ["plausible"], ["plausible", "not plausible"]).verdict == "wrong"
+    assert judge(said + "plausible", ["plausible"], ["plausible", "not plausible"]).verdict == "several"

@@ -78,6 +78,19 @@ def test_folders_may_name_the_split(tmp_path: Path) -> None:
     assert layout.find(tmp_path / "c3t", "navigate", "accent").paths == (path,)
 
 
+def test_linked_files_and_folders_are_found(tmp_path: Path) -> None:
+    """As a hub cache has its files, and as one keeps a large set on another disk; a link may lead back up."""
+    away = write_parquet(tmp_path / "away" / "accent-0.parquet", rows("navigate", "accent"))
+    blob = write_parquet(tmp_path / "blobs" / "0a1b", rows("navigate", "age_gender"))
+    folder = tmp_path / "data" / "c3t"
+    (folder / "snarks").mkdir(parents=True)
+    (folder / "navigate").symlink_to(away.parent)
+    (folder / "snarks" / "up").symlink_to(folder)
+    (folder / "age_gender-0.parquet").symlink_to(blob)
+    assert layout.find(folder, "navigate", "accent").paths == (folder / "navigate" / away.name,)
+    assert layout.find(folder, "navigate", "age_gender").paths == (folder / "age_gender-0.parquet",)
+
+
 # --- documents ---
 
 
@@ -336,15 +349,29 @@ def test_parquet_at_fault(tmp_path: Path, use_data: Any) -> None:
         data.validate(ACCENT.name)
 
 
-def test_a_parquet_file_without_a_column(tmp_path: Path, use_data: Any) -> None:
+def test_a_folder_that_cannot_be_looked_into(tmp_path: Path, use_data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_data(make(tmp_path / "data", ["navigate"]))
+
+    def is_file(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    with pytest.raises(DataError, match=r"accent.jsonl: expected a file that can be read; found Permission denied"):
+        data.validate(ACCENT.name)
+
+
+@pytest.mark.parametrize("column", ["answers", "audio"])
+def test_a_parquet_file_without_a_column(column: str, tmp_path: Path, use_data: Any) -> None:
     from pyarrow import parquet
 
     root = snapshot(tmp_path / "data", ["navigate"])
     use_data(root)
     path = layout.find(root / "c3t", "navigate", "accent").paths[0]
-    parquet.write_table(parquet.read_table(path).drop_columns(["answers"]), path)
-    with pytest.raises(DataError, match="expected column answers; found columns "):
+    parquet.write_table(parquet.read_table(path).drop_columns([column]), path)
+    with pytest.raises(DataError, match=f"expected column {column}; found columns "):
         data.validate(ACCENT.name)
+    if column == "audio":
+        data.validate("c3t_navigate_text")  # needs none
 
 
 def test_a_table_of_the_host_without_a_column_is_told(tmp_path: Path) -> None:

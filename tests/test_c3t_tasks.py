@@ -124,6 +124,17 @@ def test_recordings_in_tables_reach_every_kind_of_model(
     assert clip["sampling_rate"] == 16_000 and np.array_equal(clip["array"], expected)
 
 
+@pytest.mark.parametrize("recording", [None, {"bytes": None, "path": None}, {"bytes": None, "path": ""}])
+def test_a_spoken_prompt_without_its_recording_is_not_asked(recording: Any) -> None:
+    """A model that is given nothing would answer all the same."""
+    doc = {"item_id": "navigate/accent/1", "split": "accent", "modality": "audio", "prompt": "", "audio": recording}
+    for wish in ("recording", "path", "data_uri"):
+        with pytest.raises(audio.AudioError, match="navigate/accent/1: expected a recording; found none"):
+            utils.doc_to_messages(doc, {"chat_audio": wish})
+    with pytest.raises(audio.AudioError, match="navigate/accent/1: expected a recording; found none"):
+        utils.doc_to_audio(doc)
+
+
 def test_chance_picks_from_the_options_of_a_spoken_prompt(load: Any, use_data: Any, tmp_path: Path) -> None:
     use_data(make(tmp_path / "data", prompts=30))
     task = load("c3t_navigate_accent")

@@ -175,6 +175,22 @@ def test_our_own_errors_are_one_line() -> None:
     assert watch(evaluate, "mmlu") == ["the weights are not there"]
 
 
+def test_what_the_host_tried_again_and_again_is_told_by_its_cause() -> None:
+    from tenacity import Retrying, stop_after_attempt
+
+    def evaluate(cause: Exception) -> Any:
+        def raises() -> None:
+            raise cause
+
+        return lambda args: Retrying(stop=stop_after_attempt(2))(raises)
+
+    failures: list[str] = []
+    plugin._watched(evaluate(DataError("hub:x", "a prompt", "none", 7)), failures)(arguments("sakura"))
+    with pytest.raises(Exception, match="RetryError"):
+        plugin._watched(evaluate(OSError("no network")), failures)(arguments("mmlu"))
+    assert failures == ["hub:x, row 7: expected a prompt; found none", "the evaluation failed: OSError: no network"]
+
+
 def test_data_are_checked_before_the_model_is_loaded(use_data, tmp_path: Path) -> None:
     def evaluate(args: Any) -> Any:
         raise AssertionError("the model would be loaded")

@@ -16,6 +16,7 @@ from lmms_audio_tasks.art import FOLDERS
 from lmms_audio_tasks.errors import AudioTasksError, DataError
 from lmms_audio_tasks.records import error_response
 from lmms_audio_tasks.report import board, leaderboard, plots, render_html
+from lmms_audio_tasks.report.art import plots as art_plots
 from lmms_audio_tasks.report.build import Options, build
 from lmms_audio_tasks.report.document import Report, Row, lines
 from lmms_audio_tasks.stats import wilson
@@ -196,6 +197,22 @@ def test_plots(tmp_path: Path) -> None:
         "Exact match by task: a, spoken, All tasks: 71.4; a, spoken and written, All tasks: 75.0; b$_$, spoken" in text
     )
     assert "How often yes is said: a, spoken, All tasks: 71.4" in text
+
+
+def test_where_yes_is_right_is_not_told_by_a_system_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked: list[Any] = []
+
+    def dots(lines: Any, series: Any, axis: str, name: str, ticks: Any) -> str:
+        marked.append(ticks)
+        return "<svg/>"
+
+    monkeypatch.setattr(plots, "dots", dots)
+    write_art(tmp_path / "a", {"sound_reasoning": ["yes", error_response("x")]}, model="a")
+    write_art(tmp_path / "b", {"sound_reasoning": ["yes", "yes"]}, model="b")
+    art_plots.draw(report_on(tmp_path))
+    assert marked == [None, ("yes is right", [50.0])]
 
 
 # --- leaderboard ---

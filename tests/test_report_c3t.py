@@ -233,6 +233,30 @@ def test_records_that_do_not_tell_their_voice_are_refused(tmp_path: Path) -> Non
     assert str(path) in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("accent", "", "accent to be a text of whole characters; found ''"),
+        ("accent", "\ud800", r"accent to be a text of whole characters; found '\\ud800'"),
+        ("instance_id", "\ud800", "instance_id to be a text of whole characters"),
+        ("variants", "9" * 5000, "a number of variants; found .*999"),
+        ("variants", "-1", "a number of variants; found .*variants '-1'"),
+    ],
+)
+def test_records_whose_prompt_or_voice_is_none_are_refused(
+    name: str, value: str, expected: str, tmp_path: Path
+) -> None:
+    write_c3t(tmp_path, PROMPTS)
+
+    def change(samples: list[Any]) -> None:
+        samples[4]["accuracy"]["groups"][name] = value
+
+    path = edit_samples(tmp_path, "c3t_navigate_accent", change)
+    with pytest.raises(DataError, match=expected) as error:
+        report_on(tmp_path)
+    assert str(path) in str(error.value)
+
+
 def test_an_item_twice_is_refused(tmp_path: Path) -> None:
     write_c3t(tmp_path, PROMPTS)
     edit_samples(tmp_path, "c3t_navigate_text", lambda samples: samples.append(samples[0]))
@@ -356,7 +380,7 @@ def test_benchmarks_on_one_leaderboard_do_not_meet(tmp_path: Path) -> None:
     assert "<h1>Leaderboard</h1>" in render_html.render(found)
 
 
-@pytest.mark.parametrize("kept", ["x", "1=3/2", "1=3/3ga", "", None, 5])
+@pytest.mark.parametrize("kept", ["x", "1=3/2", "1=3/3ga", f"1=1/{10**30}", "", None, 5])
 def test_prompts_that_cannot_be_read_are_refused(kept: Any, tmp_path: Path) -> None:
     file = tmp_path / "board.json"
     leaderboard.add(file, [write_c3t(tmp_path / "log", only(("accent",)))], "c3t")

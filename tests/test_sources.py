@@ -39,6 +39,16 @@ def test_a_relative_folder_becomes_absolute(tmp_path: Path, monkeypatch: pytest.
     assert sources.parse("other/../data").label == str(tmp_path / "data")
 
 
+def test_a_folder_whose_name_is_not_utf8_is_refused() -> None:
+    with pytest.raises(DataError, match=r"^'/data/\\udcff': expected a folder with a name in UTF-8; found other bytes"):
+        sources.parse("/data/\udcff")
+
+
+def test_a_home_of_nobody_is_refused() -> None:
+    with pytest.raises(DataError, match=r"^~no-such-user-here/data: expected a folder; found "):
+        sources.parse("~no-such-user-here/data")
+
+
 def test_the_variable_is_read_anew(use_data) -> None:
     use_data("demo")
     assert sources.current().demo
@@ -64,6 +74,15 @@ def test_a_missing_folder_says_what_is_there(tmp_path: Path) -> None:
     file.write_text("x")
     with pytest.raises(DataError, match="found a file"):
         sources.parse(str(file)).folder("sakura")
+
+
+@pytest.mark.parametrize("closed", ["data", "sakura"])
+def test_a_folder_without_permission(closed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data" / "sakura").mkdir(parents=True)
+    # Root may read everything, so the system's answer is put in its place.
+    monkeypatch.setattr(sources.os, "access", lambda place, mode: Path(place).name != closed)
+    with pytest.raises(DataError, match=rf"{closed}: expected a folder that can be read; found no permission"):
+        sources.parse(str(tmp_path / "data")).folder("sakura")
 
 
 def test_rows_are_numbered_without_header_and_blank_lines(tmp_path: Path) -> None:

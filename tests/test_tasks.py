@@ -12,6 +12,7 @@ import pytest
 from conftest import track_rows
 
 from lmms_audio_tasks import plugin, prompts, registry, scoring
+from lmms_audio_tasks.audio import AudioError
 from lmms_audio_tasks.records import VERDICTS, error_response
 from lmms_audio_tasks.sakura import SPECS, utils
 
@@ -159,6 +160,15 @@ def test_audio_of_the_hub_becomes_a_file_once(tmp_path: Path, monkeypatch: pytes
     first, second = prompts.local_path(recording), prompts.local_path(recording)
     assert first == second and Path(first).read_bytes() == clip
     assert prompts.chat_audio(recording, {}) == first
+
+
+@pytest.mark.parametrize("hook", [utils.doc_to_audio, utils.doc_to_messages])
+def test_a_question_about_a_recording_that_is_not_there_is_not_asked(hook: Callable[..., Any]) -> None:
+    doc = {"item_id": "animal/multi/1", "modality": "audio", "prompt": "Which? (a) dog (b) cat", "audio": None}
+    with pytest.raises(AudioError, match="animal/multi/1: expected a recording; found none"):
+        hook(doc)
+    text = {**doc, "modality": "text", "prompt": "Dog. Which? (a) dog (b) cat"}
+    assert hook(text) in ([], prompts.user_turn([], text["prompt"]))
 
 
 def test_unknown_wishes_are_refused() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_audio_tasks import sources
 from lmms_audio_tasks.art import SPECS, TaskSpec
-from lmms_audio_tasks.art.metadata import Entry, Fault, Metadata, art_folder, first_fault, read_all
+from lmms_audio_tasks.art.metadata import Entry, Fault, Metadata, art_folder, can_name_file, first_fault, read_all
 from lmms_audio_tasks.audio import AudioError, Probe, verify
 from lmms_audio_tasks.errors import DataError
 
@@ -67,7 +67,7 @@ def _verify_all(folder: Path, entries: tuple[Entry, ...]) -> list[Probe | str]:
     """Decode every recording; a string tells what is wrong. Libsndfile releases the interpreter's lock."""
 
     def one(entry: Entry) -> Probe | str:
-        if _recording(folder, entry).parent != folder:
+        if not can_name_file(entry.instance_id):
             return f"no usable file name: {entry.instance_id!r}"
         try:
             return verify(_recording(folder, entry))

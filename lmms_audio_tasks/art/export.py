@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from lmms_audio_tasks.errors import DataError
 from lmms_audio_tasks.files import read_lines
+from lmms_audio_tasks.records import VERDICTS
 
 Modality = Literal["audio", "text"]
 _Located = tuple[Path, int, dict[str, Any]]
 """A record with its file and line."""
-_FIELDS = ("item_id", "task", "source", "demo", "response", "verdict", "groups")
+_FIELDS = {"demo": bool, "groups": dict, **dict.fromkeys(("item_id", "task", "source", "response", "verdict"), str)}
+"""What is needed of a record, and its types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +121,21 @@ def _samples(place: Path) -> list[Path]:
 def _records(file: Path, modality: Modality) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, sample in read_lines(file):
         record = sample.get("exact_match")
-        if not isinstance(record, dict) or record.get("benchmark") != "art" or any(f not in record for f in _FIELDS):
-            raise DataError(file, "a record of an ART task under 'exact_match'", "none", f"line {number}")
+        if not isinstance(record, dict) or record.get("benchmark") != "art" or not _is_sound(record):
+            found = "none, or one without a field, or with a value of another type"
+            raise DataError(file, "a record of an ART task under 'exact_match'", found, f"line {number}")
         if record["groups"].get("modality") != modality:
             raise DataError(file, f"modality {modality}", str(record["groups"].get("modality")), f"line {number}")
         yield number, record
 
 
+def _is_sound(record: Mapping[str, Any]) -> bool:
+    return all(isinstance(record.get(name), kind) for name, kind in _FIELDS.items()) and record["verdict"] in VERDICTS
+
+
 def _write(path: Path, predictions: dict[str, str]) -> None:
+    if not path.name:
+        raise DataError(path, "a file that can be written", "a folder")
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     text = json.dumps(predictions, indent=4, ensure_ascii=False) + "\n"
     try:

@@ -13,7 +13,7 @@ from typing import Any
 from lmms_audio_tasks.art import ANSWERS, FOLDERS
 from lmms_audio_tasks.errors import DataError
 from lmms_audio_tasks.sources import Source
-from lmms_audio_tasks.strict_json import read_json, short
+from lmms_audio_tasks.strict_json import HALF_CHARACTER, read_json, short
 
 FILE = "metadata.json"
 FIELDS: dict[str, type] = {
@@ -130,9 +130,11 @@ def _faults(path: Path, number: int, record: object, fields: Mapping[str, type])
             yield _fault(path, number, f"a field {name}", f"fields {', '.join(map(repr, record)) or 'none'}")
         elif not isinstance(record[name], kind):
             yield _fault(path, number, f"{name} to be {_KINDS[kind]}", short(record[name]))
+        elif kind is str and HALF_CHARACTER.search(record[name]):
+            yield _fault(path, number, f"{name} to be whole characters", f"half a one: {short(record[name])}")
         else:
             sound.add(name)
-    if "instance_id" in sound and not _plain(record["instance_id"]):
+    if "instance_id" in sound and not can_name_file(record["instance_id"]):
         yield _fault(path, number, "an instance_id that can name a file", short(record["instance_id"]))
     if "question" in sound and not record["question"].strip():
         yield _fault(path, number, "a question", "a blank text")
@@ -140,9 +142,9 @@ def _faults(path: Path, number: int, record: object, fields: Mapping[str, type])
         yield _fault(path, number, "answer to be yes or no", short(record["answer"]))
 
 
-def _plain(name: str) -> bool:
+def can_name_file(name: str) -> bool:
     """Whether `<name>.flac` is a file in the task's folder, whatever the system."""
-    return bool(name.strip()) and not any(mark in name for mark in "/\\\0")
+    return bool(name.strip()) and not any(mark in name for mark in "/\\\0") and not HALF_CHARACTER.search(name)
 
 
 def _fault(path: Path, number: int, expected: str, found: str) -> Fault:

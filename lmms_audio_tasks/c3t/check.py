@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -13,10 +14,12 @@ from typing import Any, TypeVar
 from lmms_audio_tasks import audio, sources
 from lmms_audio_tasks.c3t import SPLITS, layout, table_of
 from lmms_audio_tasks.c3t.data import natural, row_set_faults
-from lmms_audio_tasks.c3t.rows import COLUMNS, Row, json_lines, read_columns
+from lmms_audio_tasks.c3t.rows import COLUMNS, USED, Row, json_lines, open_parquet
 from lmms_audio_tasks.errors import DataError
 
 OFFICIAL = "the official data: 2470 prompts, 29 accents, 7 ages x 2 genders, 1 recording absent"
+_BESIDE = tuple(name for name in COLUMNS if name not in (*USED, "audio"))
+"""Official columns that a run does not need."""
 _BATCH = 32
 """Recordings taken out of a parquet file at a time."""
 _T = TypeVar("_T")
@@ -28,7 +31,9 @@ class SplitFigures:
 
     Attributes:
         voices: labels by characteristic, e.g. `{"accent": 29}`.
-        seconds: duration of all recordings that decode.
+        recordings: those that decode.
+        seconds: their duration.
+        formats: how often each audio format occurs among them, as `FLAC 16000 Hz 1 ch`.
     """
 
     task: str
@@ -38,6 +43,7 @@ class SplitFigures:
     voices: dict[str, int]
     recordings: int
     seconds: float
+    formats: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,10 @@ class Report:
             voices = ", ".join(f"{count} {name}s" for name, count in split.voices.items())
             hours = f"{split.recordings} recordings that decode, {split.seconds / 3600:.2f} h"
             lines.append(f"{split.task} {split.split}: {split.rows} rows, {split.prompts} prompts, {voices}, {hours}")
+        formats: Counter[str] = Counter()
+        for split in self.splits:
+            formats.update(split.formats)
+        lines.append(f"audio: {', '.join(f'{name} {count}' for name, count in formats.most_common()) or 'none'}")
         lines += ["", "1 voice absent" if len(self.absent) == 1 else f"{len(self.absent)} voices absent"]
         lines += [f"  {a.task} {a.split}: instance {a.instance_id}, {a.voice}" for a in self.absent]
         lines += ["", *(f"fault: {fault}" for fault in self.faults)]
@@ -111,11 +121,12 @@ def check(source: sources.Source) -> Report:
         bad = [fault for fault in decoded if isinstance(fault, DataError)]
         known = {(fault.file, fault.row) for fault in read.faults}
         faults += [*_column_faults(table), *read.faults, *(f for f in bad if (f.file, f.row) not in known)]
-        figures.append(_figures(table, read.rows, [seconds for seconds in decoded if isinstance(seconds, float)]))
+        figures.append(_figures(table, read.rows, [probe for probe in decoded if isinstance(probe, audio.Probe)]))
         rows += read.rows
     faults += [*row_set_faults(rows), *_answer_faults(rows)]
     prompts = len({row.instance for row in rows})
-    return Report(source.label, source.demo, tuple(figures), prompts, tuple(_absent(rows)), tuple(faults))
+    once = {str(fault): fault for fault in faults}  # a file of several tasks is read for each
+    return Report(source.label, source.demo, tuple(figures), prompts, tuple(_absent(rows)), tuple(once.values()))
 
 
 def _missing_splits(
@@ -127,11 +138,14 @@ def _missing_splits(
             yield DataError(folder, f"{task}/{split}.jsonl, or parquet files of that split", "no such file")
 
 
-def _figures(table: layout.Table, rows: Sequence[Row], seconds: Sequence[float]) -> SplitFigures:
+def _figures(table: layout.Table, rows: Sequence[Row], probes: Sequence[audio.Probe]) -> SplitFigures:
     names = ("accent",) if table.split == "accent" else ("age", "gender")
     voices = {name: len({getattr(row, name) for row in rows}) for name in names}
     prompts = len({row.instance for row in rows})
-    return SplitFigures(table.task, table.split, len(rows), prompts, voices, len(seconds), sum(seconds))
+    seconds = sum(probe.duration for probe in probes)
+    formats = Counter(f"{probe.format} {probe.rate} Hz {probe.channels} ch" for probe in probes)
+    counts = dict(formats.most_common())
+    return SplitFigures(table.task, table.split, len(rows), prompts, voices, len(probes), seconds, counts)
 
 
 def _column_faults(table: layout.Table) -> Iterator[DataError]:
@@ -139,14 +153,15 @@ def _column_faults(table: layout.Table) -> Iterator[DataError]:
     if table.parquet:
         for path in table.paths:
             try:
-                read_columns(path, ["task_id", "audio_prompt"])
+                with open_parquet(path, _BESIDE):
+                    pass
             except DataError as fault:
                 yield fault
         return
     for number, fields in json_lines(table.paths[0]):
         if isinstance(fields, DataError):
             continue  # a fault of the reading already
-        missing = [name for name in COLUMNS if name not in fields and name in ("task_id", "audio_prompt")]
+        missing = [name for name in _BESIDE if name not in fields]
         extra = sorted(set(fields) - {*COLUMNS, "path"})
         if missing:
             yield DataError(table.paths[0], f"a column {', '.join(missing)}", "no such column", number)
@@ -184,35 +199,43 @@ def _absent(rows: Sequence[Row]) -> Iterator[Absent]:
 # --- recordings ---
 
 
-def _decoded(table: layout.Table, rows: Sequence[Row]) -> Iterator[float | DataError]:
-    """The duration in seconds of each recording, or the fault of its row, a few recordings at a time."""
+def _decoded(table: layout.Table, rows: Sequence[Row]) -> Iterator[audio.Probe | DataError]:
+    """What each recording holds, or the fault of its row or file, a few recordings at a time."""
     if table.parquet:
-        places = ((path, *place) for path in table.paths for place in _in_parquet(path, table.task))
-        yield from _in_threads(lambda place: _seconds(*place), places)
+        for path in table.paths:
+            try:
+                yield from _in_threads(lambda place: _probe(*place), _in_parquet(path, table.task))
+            except DataError as fault:
+                yield fault
     else:
         files = ((Path(row.file), row.number, table.folder / row.audio) for row in rows)
-        yield from _in_threads(lambda place: _seconds(*place), files)
+        yield from _in_threads(lambda place: _probe(*place), files)
 
 
-def _seconds(file: Path, number: int, recording: Any) -> float | DataError:
+def _probe(file: Path, number: int, recording: Any) -> audio.Probe | DataError:
     try:
-        return audio.verify(recording).duration
+        return audio.verify(recording)
     except audio.AudioError as error:
         return DataError(file, "audio that can be decoded", str(error), number)
 
 
-def _in_parquet(path: Path, task: str) -> Iterator[tuple[int, Any]]:
-    """The recordings of a task in a parquet file, with their 1-based rows, read a batch at a time."""
-    from pyarrow import parquet
+def _in_parquet(path: Path, task: str) -> Iterator[tuple[Path, int, Any]]:
+    """The recordings of a task in a parquet file, with the file and their 1-based rows, read a batch at a time.
 
+    Raises:
+        DataError: the file is damaged.
+    """
+    columns = ["task_name", "audio"]
     # Streamed: by default pyarrow reads ahead as much as the whole file.
-    with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+    with open_parquet(path, [], buffer_size=1 << 20, pre_buffer=False) as file:
+        if not {*file.schema_arrow.names} >= {*columns}:
+            return  # a fault of the columns already
         number = 0
-        for batch in file.iter_batches(batch_size=_BATCH, columns=["task_name", "audio"]):
-            for name, recording in zip(batch.column("task_name"), batch.column("audio"), strict=True):
+        for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
+            for name, recording in zip(*(batch.column(column) for column in columns), strict=True):
                 number += 1
                 if table_of(str(name)) == task:
-                    yield number, recording.as_py() or {}
+                    yield path, number, recording.as_py() or {}
 
 
 def _in_threads(function: Callable[[Any], _T], items: Iterable[Any]) -> Iterator[_T]:

@@ -9,8 +9,10 @@ place where both stand; and letters in brackets such as `(A)` are compared as th
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from lmms_audio_tasks.records import Verdict, is_error
@@ -89,10 +91,14 @@ def _found(text: str, phrases: Iterable[str]) -> list[str]:
 
 
 def _covered(phrase: str, places: Mapping[str, Sequence[int]]) -> bool:
-    longer = [(start, start + len(other)) for other in places if phrase in other != phrase for start in places[other]]
-    return bool(longer) and all(
-        any(first <= start and start + len(phrase) <= last for first, last in longer) for start in places[phrase]
+    """Whether each place of `phrase` lies inside one of a longer phrase."""
+    longer = sorted(
+        (start, start + len(other)) for other in places if phrase in other != phrase for start in places[other]
     )
+    firsts = [first for first, _ in longer]
+    lasts = list(accumulate((last for _, last in longer), max))  # how far those reach that begin no later
+    before = [bisect_right(firsts, start) - 1 for start in places[phrase]]
+    return all(at >= 0 and start + len(phrase) <= lasts[at] for at, start in zip(before, places[phrase], strict=True))
 
 
 def _places(text: str, phrase: str) -> list[int]:

@@ -5,6 +5,7 @@ Tasks that are not among the eleven lie in parquet files too, or all together in
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,13 +40,15 @@ class Table:
         return self.paths[0].suffix == ".parquet"
 
     def read(self, recordings: bool) -> Read:
-        """The rows of the task.
+        """The rows of the task; that there are none is a fault too.
 
         Args:
-            recordings: whether recordings that JSONL names have to exist.
+            recordings: whether recordings that JSONL names, or parquet's audio column, have to exist.
         """
         if self.parquet:
-            return read_parquet(self.paths, self.split, self.task)
+            read = read_parquet(self.paths, self.split, self.task, recordings)
+            none = DataError(self.paths[0], f"rows of {self.task}", "none")
+            return read if read.rows or read.faults else Read((), (none,))
         return read_jsonl(self.paths[0], self.split, self.missing_recording if recordings else None, self.task)
 
     def missing_recording(self, name: str) -> str | None:
@@ -137,7 +140,10 @@ def tables(folder: Path, tasks: Sequence[str] = TASK_NAMES) -> list[Table]:
 
 def _jsonl(folder: Path, task: str, split: str) -> Table | None:
     path = folder / task / f"{split}.jsonl"
-    return Table(folder, task, split, (path,)) if path.is_file() else None
+    try:
+        return Table(folder, task, split, (path,)) if path.is_file() else None
+    except OSError as error:
+        raise DataError(path, "a file that can be read", error.strerror or str(error)) from error
 
 
 def _parquet(folder: Path, files: list[Path], task: str, split: str) -> Table | None:
@@ -149,9 +155,24 @@ def _parquet(folder: Path, files: list[Path], task: str, split: str) -> Table | 
 
 
 def _parquet_files(folder: Path) -> list[Path]:
-    """All parquet files, save those in hidden folders such as `.cache`, where `hf download` keeps its notes."""
-    found = sorted(folder.rglob("*.parquet"))
-    return [path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    """All parquet files, in linked folders too, save in hidden ones such as `.cache`, where `hf download` keeps notes.
+
+    Raises:
+        DataError: a folder cannot be read.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise DataError(error.filename, "a folder that can be read", error.strerror or str(error)) from error
+
+    found: list[Path] = []
+    seen: set[Path] = set()  # a link may lead back up
+    for place, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        real = Path(place).resolve()
+        folders[:] = [name for name in folders if not name.startswith(".") and real not in seen]
+        if real not in seen:
+            found += [Path(place, name) for name in files if name.endswith(".parquet") and not name.startswith(".")]
+        seen.add(real)
+    return sorted(found)
 
 
 def _plain(path: Path | str) -> str:
@@ -174,12 +195,15 @@ def _task_of(path: Path) -> str | None:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    stat = path.stat()
+    try:
+        stat = path.stat()
+    except OSError as error:  # a link into a hub cache that was cleared
+        raise DataError(path, "a parquet file", error.strerror or str(error)) from error
     return stat.st_size, stat.st_mtime_ns
 
 
 @lru_cache(maxsize=4096)
 def _tasks_in(path: Path, _size: int, _changed: int) -> frozenset[str]:
     """The tasks that a parquet file has rows of."""
-    names = read_columns(path, ["task_name"]).column(0).unique().to_pylist()
-    return frozenset(table_of(str(name)) for name in names)
+    names = set(map(str, read_columns(path, ["task_name"])["task_name"]))
+    return frozenset(map(table_of, names))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -248,18 +249,22 @@ def _json_value(line: bytes) -> Any:
     return short(value) if isinstance(value, str) else value
 
 
-def read_parquet(paths: Sequence[Path], split: str, task: str | None = None) -> Read:
+def read_parquet(paths: Sequence[Path], split: str, task: str | None = None, recordings: bool = False) -> Read:
     """Read the text columns of parquet files; the audio column is not touched.
 
     Args:
         task: only this task's rows; None for all.
+        recordings: whether there has to be an audio column.
     """
     reader = RowReader(split, task)
     rows: list[Row] = []
     faults: list[DataError] = []
     for path in paths:
         try:
-            columns = table_columns(read_columns(path, USED))
+            if recordings:
+                with open_parquet(path, (*USED, "audio")):
+                    pass
+            columns = read_columns(path, USED)
         except DataError as fault:
             faults.append(fault)
             continue
@@ -274,23 +279,41 @@ def read_parquet(paths: Sequence[Path], split: str, task: str | None = None) -> 
     return Read(tuple(rows), tuple(faults))
 
 
-def read_columns(path: Path, columns: Sequence[str]) -> Any:
-    """Some columns of a parquet file as an Arrow table.
+def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[Any]]:
+    """Some columns of a parquet file, as `table_columns` gives them.
 
     Raises:
-        DataError: it is no parquet file, or lacks a column.
+        DataError: it is no parquet file, it lacks a column, or a text is not UTF-8.
+    """
+    try:
+        with open_parquet(path, columns) as file:
+            return table_columns(file.read(columns=list(columns), use_threads=False))
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{error.object[error.start]:02x} that is not"
+        raise DataError(path, "a parquet file with texts in UTF-8", byte) from error
+
+
+@contextmanager
+def open_parquet(path: Path, columns: Sequence[str], **options: Any) -> Iterator[Any]:
+    """A `pyarrow.parquet.ParquetFile` that has `columns`, to be read within the block.
+
+    Args:
+        options: what `ParquetFile` takes beside the path.
+
+    Raises:
+        DataError: it is no parquet file, it lacks a column, or what is read of it within the block is damaged.
     """
     import pyarrow
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(path, **options) as file:
             there = file.schema_arrow.names
             missing = [name for name in columns if name not in there]
             if missing:
                 raise DataError(path, f"column {', '.join(missing)}", f"columns {', '.join(there)}")
-            return file.read(columns=list(columns), use_threads=False)
-    except (pyarrow.ArrowInvalid, OSError) as error:
+            yield file
+    except (pyarrow.ArrowException, OSError) as error:
         raise DataError(path, "a parquet file", str(error).splitlines()[0]) from error
 
 

@@ -49,7 +49,7 @@ def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | Non
     Beside what `prompts.chat_audio` knows, a model may wish `recording`: a path where the data have one, else
     `{"bytes", "path"}` as it lies in the table, so that no file has to be written for each recording.
     """
-    text, recording = doc_to_text(doc, lmms_eval_specific_kwargs), doc.get("audio")
+    text, recording = doc_to_text(doc, lmms_eval_specific_kwargs), prompts.recording_of(doc)
     if recording is None:
         return prompts.user_turn([], text)
     (turn,) = prompts.user_turn([_chat_audio(recording, lmms_eval_specific_kwargs)], text)

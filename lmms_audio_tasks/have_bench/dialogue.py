@@ -12,6 +12,7 @@ from typing import Any
 
 from lmms_audio_tasks.have_bench.episode import Episode
 from lmms_audio_tasks.have_bench.task_graph import Graph, Node
+from lmms_audio_tasks.prompts import YOUR_TURN
 
 RETRY = "That did not lead on: you are still where you were. Try again."
 ASK = "What do you do next?"
@@ -78,7 +79,7 @@ def transcript_text(graph: Graph, episode: Episode) -> str:
         new += _numbered("recording", recordings, len(exchange.audios))
         pictures += len(exchange.images)
         recordings += len(exchange.audios)
-        head = f"Step {number}" if exchange.answer is not None else "Now it is your turn"
+        head = f"Step {number}" if exchange.answer is not None else YOUR_TURN
         shown = f" ({', '.join(new)})" if new else ""
         lines += ["", f"{head}{shown}:", exchange.text]
         if exchange.answer is not None:

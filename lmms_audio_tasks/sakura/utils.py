@@ -23,7 +23,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
     """One user turn for models of the host's chat kind: the recording, then the instruction."""
-    recording = doc.get("audio")
+    recording = prompts.recording_of(doc)
     audios = [] if recording is None else [prompts.chat_audio(recording, lmms_eval_specific_kwargs)]
     return prompts.user_turn(audios, doc["prompt"])
 

@@ -88,5 +88,7 @@ def _figure(mark: _Mark | None) -> str:
 
 
 def _gold(rows: Sequence[Row], task: str, field: str) -> float | None:
-    value = next((row.get(field) for row in rows if row.keys["task"] == task), None)
+    """The share as the row of most responses has it: it is told of responses, and of some items there may be none."""
+    own = [row for row in rows if row.keys["task"] == task]
+    value = max(own, key=lambda row: float(row.get("n") or 0)).get(field) if own else None
     return float(value) if isinstance(value, (int, float)) else None

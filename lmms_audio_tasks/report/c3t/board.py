@@ -26,7 +26,7 @@ from lmms_audio_tasks.report.definitions import Entrant
 from lmms_audio_tasks.report.document import FROM, SYSTEM, Column, Row, Table
 from lmms_audio_tasks.report.load import TaskLog
 
-_ENTRY = re.compile(r"([^\s=]*)=(\d+)/(\d+)(a?)(g?)")
+_ENTRY = re.compile(r"([^\s=]*)=([0-9]{1,9})/([0-9]{1,9})(a?)(g?)")
 
 
 class _Told(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -14,8 +15,10 @@ from lmms_audio_tasks.errors import DataError
 from lmms_audio_tasks.records import Record
 from lmms_audio_tasks.report.load import TaskLog
 from lmms_audio_tasks.report.systems import System
+from lmms_audio_tasks.strict_json import HALF_CHARACTER, short
 
 OWN_MARK = " (own tasks)"
+_COUNT = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +98,14 @@ def whole_records(log: TaskLog) -> tuple[list[Record], int]:
     # Records have few kinds of keys, splits and numbers of variants; each is looked at once.
     seen = dict.fromkeys((tuple(r.groups), r.groups.get("split"), r.groups.get("variants", "")) for r in records)
     for names, split, variants in seen:
-        if not {*names} >= {*needed} or split != kind or not variants.isdecimal():
+        if not {*names} >= {*needed} or split != kind or not _COUNT.fullmatch(variants):
             expected = f"groups {', '.join(needed)}, of the split {kind} and with a number of variants"
-            raise DataError(log.file, expected, f"{', '.join(names)}; split {split}, variants {variants or 'none'}")
+            found = f"{', '.join(names)}; split {split}, variants {short(variants) if variants else 'none'}"
+            raise DataError(log.file, expected, found)
+    for name in needed:
+        for label in dict.fromkeys(record.groups[name] for record in records):
+            if not label.strip() or HALF_CHARACTER.search(label):
+                raise DataError(log.file, f"{name} to be a text of whole characters", short(label))
     return whole_prompts(records, attrgetter("groups"))
 
 
