@@ -137,7 +137,7 @@ def test_half_a_character_is_made_whole() -> None:
 
 def test_episodes_wait_for_their_judges_side_by_side() -> None:
     # Each hook waits until 16 are in it: were they called one after the other, the barrier would break.
-    together = threading.Barrier(16, timeout=30)
+    together = threading.Barrier(16, timeout=120)
 
     def hook(_doc: Json, round_idx: int = 0, **_: Any) -> Any:
         together.wait()
@@ -167,6 +167,7 @@ CRITERIA = {
     "nothing": ("regex: ", "a regular expression after regex:; found nothing"),
     "no pattern": ("regex:(", "missing )"),
     "meets all": ("regex:.*", "which an empty answer meets too"),
+    "calls itself": ("regex:(?R)", "which comes to no end even on an empty answer"),
     "nested": ("regex:" + "(" * 5000 + "a" + ")" * 5000, "..."),
     "no option": ("option:z", "one of the options in the node's text"),
     "upper case": ("REGEX:go", "one that begins with regex: or option:"),
@@ -194,6 +195,36 @@ def test_a_criterion_twice_at_a_node_is_a_fault(tmp_path: Path) -> None:
     write_graphs(tmp_path, graph)
     (line,) = told(tmp_path)
     assert "edges[3].criterion to be one of its own among the edges from 'n0'" in line and "that of edges[0]" in line
+
+
+def test_an_option_twice_at_a_node_is_a_fault_in_whatever_words(tmp_path: Path) -> None:
+    graph = way("walk")
+    graph["nodes"][0]["text"] = "Where to? (a) on (b) back"
+    graph["edges"][0]["criterion"] = "option:(b) back"
+    graph["edges"].append({"from": "n0", "to": "n2", "criterion": "option:B"})
+    graph["edges"].append({"from": "n0", "to": "n2", "criterion": "option:a"})
+    write_graphs(tmp_path, graph)
+    (line,) = told(tmp_path)
+    assert "edges[3].criterion to be one of its own among the edges from 'n0'" in line and "that of edges[0]" in line
+
+
+def test_a_pattern_without_the_memory_it_asks_for_leaves_its_edge_without_a_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Greedy:
+        def search(self, *_: object, **__: object) -> None:
+            raise MemoryError
+
+    monkeypatch.setattr(rules, "_pattern", lambda _: Greedy())
+    ruling = rules.decide("regex:(?R)?go", "", "go")
+    assert ruling == ("unjudged", "the pattern took too much memory; make it simpler")
+
+
+@pytest.mark.parametrize("name", ["walk\n", "walk\n\n", "wa\nlk"])
+def test_a_line_end_in_an_id_is_a_fault(name: str, tmp_path: Path) -> None:
+    write_graphs(tmp_path, way(name))
+    (line,) = told(tmp_path)
+    assert f"expected id to be a text without blanks at its ends; found {name!r}" in line
 
 
 def test_loops_and_goals_with_edges_are_sound(tmp_path: Path) -> None:

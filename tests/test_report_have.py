@@ -70,6 +70,15 @@ def test_a_level_is_the_mean_over_its_subtasks(tmp_path: Path) -> None:
     assert figures(row(report, "verdicts", task="have_perception"), "correct", "wrong", "none") == [3, 3, 1]
 
 
+def test_a_subtask_of_both_roles_is_told_as_one_of_both(tmp_path: Path) -> None:
+    folder = write_have(tmp_path, {"perception": PERCEPTION})
+    (file,) = folder.rglob("*_samples_have_perception.jsonl")
+    first, *others = file.read_text("utf-8").splitlines()
+    file.write_text("\n".join([first.replace('"role": "AaI"', '"role": "AaC"'), *others, ""]), "utf-8")
+    report = report_on(folder)
+    assert [row(report, "subtasks", subtask=name).get("role") for name in PERCEPTION] == ["AaI, AaC", "AaI"]
+
+
 def test_what_the_model_failed_on_is_in_no_score(tmp_path: Path) -> None:
     report = report_on(write_have(tmp_path, {"perception": {"recognition": "++-!", "matching": "!!"}}))
     own = row(report, "subtasks", subtask="recognition")

@@ -33,7 +33,7 @@ def run(make: Callable[[], Iterable[str]]) -> int:
         require_espeak()  # before anything is written
         for line in make():
             print(line)
-    except AudioTasksError as error:
+    except (AudioTasksError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

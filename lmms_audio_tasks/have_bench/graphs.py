@@ -135,14 +135,15 @@ def _step_faults(graph: Graph, at: _Fault) -> Iterator[DataError]:
             yield at(f"node {node.id!r} to have text, images or audios", "nothing that a model could observe")
     first: dict[tuple[str, str], int] = {}
     for number, edge in enumerate(graph.edges):
-        before = first.setdefault((edge.source, edge.criterion.strip()), number)
+        told = graph.nodes[edge.source].text
+        before = first.setdefault((edge.source, rules.same_for(edge.criterion, told)), number)
         if before != number:
             yield at(
                 f"edges[{number}].criterion to be one of its own among the edges from {edge.source!r}, as the "
                 "first that is met is taken",
                 f"that of edges[{before}]",
             )
-        wrong = rules.fault(edge.criterion, graph.nodes[edge.source].text)
+        wrong = rules.fault(edge.criterion, told)
         if wrong:
             yield at(f"edges[{number}].criterion to be {wrong[0]}", wrong[1])
 

@@ -25,7 +25,7 @@ from lmms_audio_tasks.strict_json import short
 
 PREFIXES = ("regex:", "option:")
 SECONDS = 2.0
-"""How long one pattern may take on one answer; an ordinary one takes microseconds."""
+"""Processor time, of the whole process, that one pattern may take on one answer; an ordinary one takes microseconds."""
 
 REPEATS = 100_000
 """What the counts (`{n}`) of a pattern may multiply to: by them grow the time and memory it takes to get it ready."""
@@ -71,6 +71,13 @@ def fault(criterion: str, text: str) -> tuple[str, str] | None:
     return None
 
 
+def same_for(criterion: str, text: str) -> str:
+    """What two criteria that ask the same have in common at a node whose text is `text`: of an option its letter."""
+    if criterion.startswith("option:") and fault(criterion, text) is None:
+        return f"option:{_option(criterion, text).letter}"
+    return criterion.strip()
+
+
 def decide(criterion: str, text: str, response: str) -> Ruling:
     """Decide a rule criterion.
 
@@ -96,6 +103,8 @@ def _by_pattern(criterion: str, response: str) -> Ruling:
         found = _pattern(criterion).search(answer, timeout=SECONDS, concurrent=True)
     except TimeoutError:
         return Ruling("unjudged", f"the pattern took longer than {SECONDS:g} s; make it simpler")
+    except MemoryError:  # the package's own limit of 1 GB, which a pattern that calls itself comes to
+        return Ruling("unjudged", "the pattern took too much memory; make it simpler")
     if found is None:
         return Ruling("rejected", "the pattern is not in the answer")
     return Ruling("accepted", f"the pattern matches {found[0][:80]!r}")
@@ -115,7 +124,11 @@ def _pattern(criterion: str) -> Any:
         pattern = regex.compile(text, regex.IGNORECASE | regex.UNICODE)
     except (regex.error, RecursionError, OverflowError) as error:
         raise ValueError(f"{short(text)}: {error}") from error
-    if pattern.search("", timeout=SECONDS) is not None:
+    try:
+        met = pattern.search("", timeout=SECONDS) is not None
+    except (TimeoutError, MemoryError):
+        raise ValueError(f"{short(text)}, which comes to no end even on an empty answer") from None
+    if met:
         raise ValueError(f"{short(text)}, which an empty answer meets too")
     return pattern
 

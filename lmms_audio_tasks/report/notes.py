@@ -21,7 +21,10 @@ _COUNTED: tuple[tuple[Verdict, str], ...] = (
     ("undecided", "are undecided by the rules and count as not correct; a judge could settle them (--judge hybrid)"),
 )
 
-_OPEN = "have no usable verdict, so that the scores they belong to are told by their bounds alone; run the judge again"
+_OPEN = (
+    "have no usable verdict, so that the scores they belong to are told by their bounds alone; run the judge again, "
+    "and of interaction the task"
+)
 
 # What must be the same in all cells: its name, and how it reads.
 _SAME_EVERYWHERE: tuple[tuple[str, Callable[[TaskLog], Any]], ...] = (

@@ -124,10 +124,13 @@ def subtask_table(systems: Sequence[System]) -> Table:
         for level, logs in levels_of(system):
             if level in PLAYED:
                 continue
-            roles = {r.groups.get("subtask", ""): r.groups.get("role", "") for r in logs[-1].records}
+            roles: dict[str, set[str]] = {}
+            for record in logs[-1].records:
+                roles.setdefault(record.groups.get("subtask", ""), set()).add(record.groups.get("role", ""))
             found = scores.by_subtask(logs)
             for name in sorted(found, key=subtask_order):
-                values = {**scores.of_subtask(found[name]).values(), "role": roles[name]}
+                role = ", ".join(sorted(roles[name], reverse=True))
+                values = {**scores.of_subtask(found[name]).values(), "role": role}
                 rows.append(Row(keys_of(system, level=level, subtask=name), values))
     columns = (SYSTEM, LEVEL, SUBTASK, Column("Role", "role", kind="text"), *DETAILS)
     about = (
