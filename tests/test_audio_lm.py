@@ -319,7 +319,7 @@ def test_batches_are_made_ahead_but_not_all_at_once(
     def generating(self: Any, inputs: Any, how: Generation) -> list[str]:
         if not seen:
             # While the model is at work on the first batch, the next are made.
-            assert enough.wait(timeout=30)
+            assert enough.wait(timeout=120)
         seen.append(len(prepared))
         return generate(self, inputs, how)
 

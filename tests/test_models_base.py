@@ -14,9 +14,9 @@ import soundfile as sf
 from lmms_eval.api.instance import Instance
 
 from lmms_audio_tasks.errors import ModelError
-from lmms_audio_tasks.models.answers import image_hash
 from lmms_audio_tasks.models.base import AudioTasksModel, Item
 from lmms_audio_tasks.models.failures import Failure
+from lmms_audio_tasks.models.hashes import image_hash
 from lmms_audio_tasks.records import is_error
 
 TESTS = Path(__file__).parent
@@ -110,6 +110,16 @@ def test_answers_that_cannot_be_kept_end_the_run_in_one_line(tmp_path: Path) -> 
     assert free.generate_until(requests(free, ["ab"])) == ["ba"]
 
 
+def test_kept_answers_that_cannot_be_read_end_the_run_in_one_line(tmp_path: Path) -> None:
+    first = Echo(tmp_path)
+    first.generate_until(requests(first, ["ab"]))
+    (folder,) = (tmp_path / "answers").iterdir()
+    (folder / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    model = Echo(tmp_path)
+    with pytest.raises(ModelError, match=r"gone\.jsonl cannot be read: No such file.*; cache_dir= or LMMS_AUDIO"):
+        model.generate_until(requests(model, ["ab"]))
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -180,7 +190,7 @@ model.generate_until(requests(model, [f"text {n}" for n in range(9)]))
 
 
 def test_a_killed_run_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(TESTS), str(tmp_path)], check=False, timeout=300)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(TESTS), str(tmp_path)], check=False, timeout=600)
     assert done.returncode == -9
     model = Echo(tmp_path)
     texts = [f"text {number}" for number in range(9)]

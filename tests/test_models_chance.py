@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -82,6 +84,41 @@ def test_prompt_comes_from_the_messages_where_the_context_has_no_options() -> No
     assert model.generate_until(requests_for(model, [QUESTION] * 8, context=lambda text: "")) == from_context
 
 
+TOLD = """This is what has happened so far.
+
+Step 1:
+Which colour? (a) red (b) blue (c) green
+You answered: (a) red
+
+Now it is your turn{}:
+{}"""
+
+
+def test_a_dialogue_in_one_text_is_answered_with_the_options_asked_now() -> None:
+    model = Chance()
+    asked = [TOLD.format(" (picture 2)", "Which way? (a) left (b) right"), TOLD.format("", "Is it far? Say yes or no.")]
+    ways = set(model.generate_until(requests_for(model, [asked[0]] * 20)))
+    words = set(model.generate_until(requests_for(model, [asked[1]] * 20)))
+    assert (ways, words) == ({"(a) left", "(b) right"}, {"yes", "no"})
+    # What is left without options has no answer, though an earlier turn lists some.
+    (failed, _) = model.generate_until(requests_for(model, [TOLD.format("", "What now?"), QUESTION]))
+    assert is_error(failed) and "no options in the prompt" in failed
+
+
+def test_every_turn_of_a_dialogue_in_one_text_is_drawn_anew() -> None:
+    """Else a wrong answer would be given again until the attempts are used up, which is not chance."""
+    model, answers = Chance(), set()
+    text = TOLD.format("", "Which way? (a) left (b) right")
+    for _ in range(12):
+        (answer,) = model.generate_until(requests_for(model, [text]))
+        answers.add(answer)
+        text = (
+            text.replace("Now it is your turn", "Step 2")
+            + f"\nYou answered: {answer}\n\nNow it is your turn:\nWhich? (a) left (b) right"
+        )
+    assert answers == {"(a) left", "(b) right"}
+
+
 def test_no_options_is_an_error_and_not_an_answer() -> None:
     model = Chance()
     first, second = model.generate_until(requests_for(model, ["Is it raining?", QUESTION]))
@@ -107,7 +144,10 @@ def test_no_requests_no_answers() -> None:
         ({"seed": "x"}, "seed must be a whole number of at least 0, not 'x'"),
         ({"seed": True}, "seed must be a whole number"),
         ({"seed": 0.5}, "seed must be a whole number"),
+        ({"seed": "--5"}, "seed must be a whole number"),
+        ({"seed": "\u00b2"}, "seed must be a whole number"),
         ({"device": "toaster"}, "device='toaster' is no device"),
+        ({"device": "meta"}, "device='meta' cannot be used here: "),
     ],
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
@@ -196,15 +236,21 @@ def test_messages_that_would_be_half_read_are_refused(message: dict[str, Any], c
 # -------------------------------------------------------------------------------------------------------- several ranks
 
 
+def free_port() -> int:
+    """A port at which nobody listens; below those that systems give out themselves, so that it is free a while."""
+    while True:
+        port = 20_000 + secrets.randbelow(10_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
 def run_ranks(script: str, count: int = 2) -> list[subprocess.CompletedProcess[str]]:
     """Run `script` as `count` CPU ranks, as `torchrun` starts them."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     shared = {
         "ACCELERATE_USE_CPU": "true",
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
+        "MASTER_PORT": str(free_port()),
         "OMP_NUM_THREADS": "1",
     }
     processes = [
@@ -220,7 +266,7 @@ def run_ranks(script: str, count: int = 2) -> list[subprocess.CompletedProcess[s
     finished = []
     try:
         for process in processes:
-            out, err = process.communicate(timeout=180)
+            out, err = process.communicate(timeout=600)
             finished.append(subprocess.CompletedProcess(process.args, process.returncode, out, err))
     finally:
         for process in processes:
@@ -265,6 +311,8 @@ if model.rank == 0:
     with together("agentic", everyone=False):
         pass
 model.accelerator.wait_for_everyone()
+# Here both come, and on a busy machine one may be long behind.
+ranks.GRACE_SECONDS = 300
 try:
     model.generate_until(requests_for(model, [QUESTION]))
 except (ModelError, MemoryError) as error:

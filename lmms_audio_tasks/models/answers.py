@@ -10,10 +10,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_audio_tasks import audio
+from lmms_audio_tasks.models.hashes import Hashes
 from lmms_audio_tasks.models.messages import Part, Prompt
 
 if TYPE_CHECKING:
@@ -25,10 +24,13 @@ class Keys:
 
     The same document asked again in the same run (the host's `--repeats`) has another key each time. The seed is in the
     key where the answer is sampled, so that a run with another seed draws anew.
+
+    Attributes:
+        hashes: of the recordings and images.
     """
 
     def __init__(self) -> None:
-        self._files: dict[str, str] = {}
+        self.hashes = Hashes()
         self._asked: Counter[tuple[Any, ...]] = Counter()
 
     def repeat(self, *place: Any) -> int:
@@ -49,14 +51,7 @@ class Keys:
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
     def _content(self, part: Part) -> str:
-        if part.kind == "text":
-            return part.value
-        content = audio.content_hash if part.kind == "audio" else image_hash
-        if not isinstance(part.value, str):
-            return content(part.value)
-        if part.value not in self._files:
-            self._files[part.value] = content(part.value)
-        return self._files[part.value]
+        return part.value if part.kind == "text" else self.hashes.of(part)
 
 
 def is_sampled(generation: Mapping[str, Any]) -> bool:
@@ -78,15 +73,6 @@ def contradiction(generation: Mapping[str, Any]) -> str | None:
             f"do_sample=true,temperature={temperature}"
         )
     return None
-
-
-def image_hash(source: Any) -> str:
-    """SHA-256, in hex, of an image's file (a path or its bytes), or of the pixels of a `PIL.Image.Image`."""
-    if isinstance(source, (str, Path)):
-        source = Path(source).read_bytes()
-    if isinstance(source, bytes):
-        return hashlib.sha256(source).hexdigest()
-    return hashlib.sha256(f"{source.mode} {source.size}\n".encode() + source.tobytes()).hexdigest()
 
 
 def _seed() -> int:

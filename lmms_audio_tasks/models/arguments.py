@@ -21,7 +21,7 @@ def refuse_unknown(model: str, given: Iterable[str], known: Collection[str]) -> 
 
 def whole_number(name: str, value: Any, minimum: int = 1) -> int:
     """`value` as an int of at least `minimum`; `ModelError` otherwise, also for bools and fractions."""
-    number = int(value) if isinstance(value, str) and value.strip().lstrip("-").isdigit() else value
+    number = int(value) if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() else value
     if isinstance(number, bool) or not isinstance(number, int) or number < minimum:
         raise ModelError(f"{name} must be a whole number of at least {minimum}, not {value!r}")
     return number

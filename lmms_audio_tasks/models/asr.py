@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lmms_audio_tasks.errors import ModelError
-from lmms_audio_tasks.models.weights import fingerprint, load_errors, local_folder
+from lmms_audio_tasks.models.weights import fingerprint, load_errors, local_folder, refuse_random
 
 Samples = npt.NDArray[np.float32]
 _FASTER = "faster-whisper:"
@@ -119,21 +119,33 @@ class _Whisper:
             if kind != "whisper":
                 raise ModelError(f"asr={name}: expected a Whisper model, found one of type {kind!r}")
             self._processor = WhisperProcessor.from_pretrained(name)
-            model: Any = WhisperForConditionalGeneration.from_pretrained(
-                name, dtype=getattr(torch, wanted.dtype), attn_implementation=wanted.attention
+            loaded: Any = WhisperForConditionalGeneration.from_pretrained(
+                name,
+                dtype=getattr(torch, wanted.dtype),
+                attn_implementation=wanted.attention,
+                output_loading_info=True,
             )
         except load_errors() as error:
-            raise ModelError(f"asr={name}: cannot be loaded: {error}") from error
+            raise ModelError(f"asr={name}: cannot be loaded: {' '.join(str(error).split())}") from error
+        model, info = loaded
+        refuse_random(f"asr={name}", info["missing_keys"])
         self._model = model.to(wanted.device).eval()
         self._extractor = self._processor.feature_extractor
         self.rate = int(self._extractor.sampling_rate)
         self._options = self._language_options(wanted)
 
     def _language_options(self, wanted: Recogniser) -> dict[str, Any]:
-        if getattr(self._model.generation_config, "is_multilingual", False):
-            return {"task": "transcribe", "language": wanted.language}
-        _check_english(wanted)
-        return {}
+        generation = self._model.generation_config
+        if not getattr(generation, "is_multilingual", False):
+            _check_english(wanted)
+            return {}
+        if wanted.language is not None:
+            from transformers.models.whisper.tokenization_whisper import TO_LANGUAGE_CODE
+
+            named = wanted.language.lower()
+            token = f"<|{TO_LANGUAGE_CODE.get(named, named)}|>"
+            _check_known(wanted, not {named, token}.isdisjoint(getattr(generation, "lang_to_id", {})))
+        return {"task": "transcribe", "language": wanted.language}
 
     def transcribe(self, clips: Sequence[Samples]) -> list[str]:
         texts = [""] * len(clips)
@@ -202,8 +214,8 @@ class _FasterWhisper:
             raise ModelError(f"asr={wanted.name}: cannot be loaded: {error}") from error
         if not self._model.model.is_multilingual:
             _check_english(wanted)
-        elif wanted.language not in (None, *self._model.supported_languages):
-            raise ModelError(f"language={wanted.language} is not one that {wanted.name} knows, such as en or de")
+        else:
+            _check_known(wanted, wanted.language in (None, *self._model.supported_languages))
         self._language = wanted.language
 
     def transcribe(self, clips: Sequence[Samples]) -> list[str]:
@@ -214,6 +226,11 @@ class _FasterWhisper:
             clip, language=self._language, beam_size=1, temperature=0.0, condition_on_previous_text=False
         )
         return " ".join(text for segment in segments if (text := segment.text.strip()))
+
+
+def _check_known(wanted: Recogniser, known: bool) -> None:
+    if not known:
+        raise ModelError(f"language={wanted.language} is not one that {wanted.name} knows, such as en or de")
 
 
 def _check_english(wanted: Recogniser) -> None:

@@ -19,7 +19,7 @@ from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.generation import Generation
 from lmms_audio_tasks.models.jobs import Job, Ready, ahead, schedule
 from lmms_audio_tasks.models.loading import Wanted, load
-from lmms_audio_tasks.models.prefetch import Decoder, Recordings, noted
+from lmms_audio_tasks.models.prefetch import Decoder, Fetch, noted
 from lmms_audio_tasks.models.ranks import together
 from lmms_audio_tasks.models.weights import fingerprint
 from lmms_audio_tasks.models.windows import CHOICES, Samples, Windows, limit_of
@@ -136,7 +136,7 @@ class AudioLM(AudioTasksModel):
 
     def answer(self, items: Sequence[Item]) -> Iterator[tuple[int, str | Failure]]:
         """Each item's answer as its batch is done, longest prompts first; failures to plan come before all."""
-        recordings = Recordings()
+        recordings: dict[str, Fetch] = {}
         lengths: dict[str, int] = {}
         planned = [self._plan(index, item, recordings, lengths) for index, item in enumerate(items)]
         jobs = [job for job in planned if isinstance(job, Job)]
@@ -162,7 +162,7 @@ class AudioLM(AudioTasksModel):
             logger.warning("the model hears its neighbours' padding: only recordings of equal length share a batch")
         return leaks
 
-    def _plan(self, index: int, item: Item, recordings: Recordings, known: dict[str, int]) -> Job | Failure:
+    def _plan(self, index: int, item: Item, recordings: dict[str, Fetch], known: dict[str, int]) -> Job | Failure:
         prompt = item.prompt()
         if isinstance(prompt, Failure):
             return prompt
@@ -180,12 +180,12 @@ class AudioLM(AudioTasksModel):
         # A token stands for 640 samples or more in most models, and for about 4 characters.
         return Job(index, kept, how, lengths, sum(lengths) + 160 * len(prompt.text))
 
-    def _run(self, jobs: Sequence[Job], recordings: Recordings) -> Iterator[tuple[int, str | Failure]]:
+    def _run(self, jobs: Sequence[Job], recordings: Mapping[str, Fetch]) -> Iterator[tuple[int, str | Failure]]:
         with ThreadPoolExecutor(1) as preparing:
 
             def prepare(batch: Sequence[Job]) -> Future[Ready]:
                 keys = {key for job in batch for key in job.prompt.audios}
-                clips = {key: self._decoder.clip(key, recordings.fetch[key]) for key in keys}
+                clips = {key: self._decoder.clip(key, recordings[key]) for key in keys}
                 return preparing.submit(self._ready, batch, clips)
 
             for batch, first in ahead(self._parts(schedule(jobs, self._batch_size, self._equal_lengths)), prepare):

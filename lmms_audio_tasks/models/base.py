@@ -9,7 +9,7 @@ import inspect
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +23,7 @@ from lmms_audio_tasks.models.answers import Keys, contradiction
 from lmms_audio_tasks.models.arguments import flag, refuse_unknown, text
 from lmms_audio_tasks.models.episodes import Episode, play
 from lmms_audio_tasks.models.failures import Failure, whole_characters
+from lmms_audio_tasks.models.hashes import Hashes
 from lmms_audio_tasks.models.messages import Prompt, read_messages
 from lmms_audio_tasks.models.ranks import leave_at_exit, together
 from lmms_audio_tasks.models.store import TextStore
@@ -48,6 +49,7 @@ class Item:
         doc: reads the document, without its recording where that lies in a column of a table.
         round: 0, or which turn of the model's in a task of several rounds.
         repeat: 0, or which time the same document is asked for in this run (the host's `--repeats`).
+        hashes: of the run's recordings and images.
     """
 
     task: str
@@ -58,6 +60,7 @@ class Item:
     doc: Callable[[], Mapping[str, Any]] = dict
     round: int = 0
     repeat: int = 0
+    hashes: Hashes = field(default_factory=Hashes)
 
     def prompt(self) -> Prompt | Failure:
         """The prompt, or why it cannot be made (its recording is missing, say): a fault of this item alone."""
@@ -238,6 +241,7 @@ class AudioTasksModel(lmms):
             doc=lambda: plain[doc_id],
             round=turn,
             repeat=keys.repeat(task, doc_id, turn),
+            hashes=keys.hashes,
         )
 
     def _tell_greedy(self, items: Sequence[Item]) -> None:
@@ -294,6 +298,10 @@ def _device(wanted: Any, accelerator: Any) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ModelError(f"device={wanted!r} was asked for, but torch sees no CUDA device")
     if accelerator.num_processes == 1:
+        try:
+            torch.zeros(1, device=device).item()
+        except (RuntimeError, AssertionError) as error:
+            raise ModelError(f"device={wanted!r} cannot be used here: {str(error).partition('. ')[0]}") from error
         return device
     if device.type != accelerator.device.type:
         raise ModelError(

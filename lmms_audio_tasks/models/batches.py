@@ -34,7 +34,7 @@ def in_halves(batch: Sequence[T], work: Work[T]) -> Iterator[tuple[Sequence[T], 
         yield batch, results
         return
     # Out of the handler, where the traceback would hold the failed call's tensors.
-    _free_memory()
+    free_memory()
     if len(batch) == 1:
         yield batch, [failure]
         return
@@ -44,7 +44,8 @@ def in_halves(batch: Sequence[T], work: Work[T]) -> Iterator[tuple[Sequence[T], 
     yield from in_halves(batch[middle:], work)
 
 
-def _free_memory() -> None:
+def free_memory() -> None:
+    """Hand back to the GPU what torch keeps for later; nothing without one."""
     import torch
 
     if torch.cuda.is_available():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from lmms_audio_tasks.models.cascade_prompts import CAPTION_PROMPT
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.messages import Part, Prompt, Turn
 from lmms_audio_tasks.models.prefetch import Fetch
+from lmms_audio_tasks.models.seat import Seat
 from lmms_audio_tasks.models.store import TextStore
 from lmms_audio_tasks.models.transcription import Progress
 
@@ -49,17 +50,24 @@ def load_captioner(
 class Captioning:
     """A captioner, and its captions on disk."""
 
-    def __init__(self, captioner: AudioTasksModel, root: Path) -> None:
-        """Take a loaded captioner and the folder of all captions.
+    def __init__(self, load: Callable[[], AudioTasksModel], root: Path, seat: Seat) -> None:
+        """Load the captioner.
+
+        Args:
+            load: loads it.
+            root: the folder of all captions.
+            seat: taken before it is loaded.
 
         Raises:
-            ModelError: its weights cannot be told from others of the same name.
+            ModelError: it cannot be loaded, or its weights cannot be told from others of the same name.
         """
-        identity = captioner.identity()
+        self._seat = seat
+        seat.take(self.unload)
+        self._captioner = load()
+        identity = self._captioner.identity()
         if identity is None:
             raise ModelError("the captioner's weights are not in the hub's cache; give a folder")
         self.identity = {**identity, "prompt": CAPTION_PROMPT, "captions_of": MAX_NEW_TOKENS}
-        self._captioner = captioner
         self._root = root
 
     def unload(self) -> None:
@@ -78,6 +86,8 @@ class Captioning:
         progress(len(found))
         missing = [key for key in recordings if key not in found]
         items = [_item(number, recordings[key]) for number, key in enumerate(missing)]
+        if items:
+            self._seat.take(self.unload)
         for number, caption in self._captioner.answer(items) if items else ():
             found[missing[number]] = caption
             if isinstance(caption, str):

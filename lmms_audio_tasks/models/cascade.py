@@ -6,6 +6,7 @@ captioner, and any causal language model, here or behind a server.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -30,9 +31,10 @@ from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.generation import Generation
 from lmms_audio_tasks.models.llm import Checkpoint, LanguageModel
 from lmms_audio_tasks.models.messages import Prompt
-from lmms_audio_tasks.models.prefetch import Fetch, Recordings, noted
+from lmms_audio_tasks.models.prefetch import Fetch, noted
 from lmms_audio_tasks.models.ranking import rank_options
 from lmms_audio_tasks.models.ranks import together
+from lmms_audio_tasks.models.seat import Seat
 from lmms_audio_tasks.models.systems import System, complete
 from lmms_audio_tasks.models.transcription import Transcription
 from lmms_audio_tasks.models.windows import CHOICES
@@ -74,6 +76,8 @@ class Cascade(AudioTasksModel):
         threads: of the CPU; None leaves torch's default, one a core. Give fewer than there are cores where other work
             runs on them: a thread that waits for one that got no core burns its own.
         attn_implementation: as transformers takes it, for all models.
+        one_at_a_time: whether a model of transformers is let go of before the next is loaded: the memory of the largest
+            is then enough. Each is loaded again whenever it has something new to do.
         device: None for what accelerate picks.
         max_batch_size: taken because the host passes it; without effect.
     """
@@ -103,6 +107,7 @@ class Cascade(AudioTasksModel):
         trust_remote_code: Any = False,
         threads: Any = None,
         attn_implementation: Any = None,
+        one_at_a_time: Any = False,
         device: Any = None,
         max_batch_size: Any = None,
         **unknown: Any,
@@ -128,6 +133,7 @@ class Cascade(AudioTasksModel):
         if threads is not None:
             torch.set_num_threads(whole_number("threads", threads))
         trust = flag("trust_remote_code", trust_remote_code)
+        self._seat = Seat(flag("one_at_a_time", one_at_a_time))
         given = System(text("asr", asr), text("captioner", captioner), text("llm", llm))
         with together("load", everyone=True):
             system = complete(text("preset", preset), given, self._cache)
@@ -144,7 +150,7 @@ class Cascade(AudioTasksModel):
                 str(self._device),
                 attention,
             )
-            self._transcription = Transcription(recogniser, self._cache / "transcripts", asr_batch_size)
+            self._transcription = Transcription(recogniser, self._cache / "transcripts", asr_batch_size, self._seat)
         self._captioning = None
         if system.captioner is not None:
             shared = {
@@ -153,17 +159,20 @@ class Cascade(AudioTasksModel):
                 "attn_implementation": attention,
                 "trust_remote_code": trust,
             }
-            # Not inside the block: it waits for its own loading on all ranks.
-            described_by = load_captioner(
+            load = functools.partial(
+                load_captioner,
                 system.captioner,
                 text("captioner_base_url", captioner_base_url),
                 long_audio,
                 shared,
                 captioner_batch_size,
             )
-            self._captioning = Captioning(described_by, self._cache / "captions")
+            served = system.captioner.startswith("openai_audio:")
+            # Not inside the block: it waits for its own loading on all ranks.
+            self._captioning = Captioning(load, self._cache / "captions", Seat(single=False) if served else self._seat)
         with together("load", everyone=True):
             self._server, self._checkpoint = None, None
+            self._llm: LanguageModel | None = None
             if system.llm.startswith(SERVER):
                 from lmms_audio_tasks.models.chat_server import ChatServer
 
@@ -177,12 +186,13 @@ class Cascade(AudioTasksModel):
                 self._checkpoint = Checkpoint(
                     system.llm, text("llm_gguf", llm_gguf), dtype, str(self._device), attention, trust
                 )
-            self._llm: LanguageModel | None = self._checkpoint.load() if self._checkpoint else None
+                # Now, though it may have to go again: hours of listening would be for nothing if it cannot be loaded.
+                self._language_model()
         self._name = f"{Path(system.asr).name} {Path(system.llm).name}"
 
     def clean(self) -> None:
         """Let go of the models, as the host asks once all requests are answered; a later request loads them again."""
-        self._llm = None
+        self._unload_language_model()
         self._transcription.unload()
         if self._captioning is not None:
             self._captioning.unload()
@@ -210,9 +220,9 @@ class Cascade(AudioTasksModel):
 
     def answer(self, items: Sequence[Item]) -> Iterator[tuple[int, str | Failure]]:
         """Failures of recordings and prompts first, then the language model's answers as they come."""
-        recordings = Recordings()
+        recordings: dict[str, Fetch] = {}
         prompts = [_noted(item, recordings) for item in items]
-        heard = self._hear(recordings.fetch)
+        heard = self._hear(recordings)
         asked: dict[int, tuple[Dialogue, Prompt]] = {}
         for index, prompt in enumerate(prompts):
             if isinstance(prompt, Failure):
@@ -285,8 +295,12 @@ class Cascade(AudioTasksModel):
     def _language_model(self) -> LanguageModel:
         if self._llm is None:
             assert self._checkpoint is not None
+            self._seat.take(self._unload_language_model)
             self._llm = self._checkpoint.load()
         return self._llm
+
+    def _unload_language_model(self) -> None:
+        self._llm = None
 
     def _bar(self, total: int, what: str) -> AbstractContextManager[Any]:
         from tqdm import tqdm
@@ -300,7 +314,7 @@ def _both(transcript: str | Failure, caption: str | Failure) -> Heard | Failure:
     return caption if isinstance(caption, Failure) else Heard(transcript, caption)
 
 
-def _noted(item: Item, recordings: Recordings) -> Prompt | Failure:
+def _noted(item: Item, recordings: dict[str, Fetch]) -> Prompt | Failure:
     prompt = item.prompt()
     if isinstance(prompt, Failure):
         return prompt

@@ -11,6 +11,7 @@ from lmms_audio_tasks.models.arguments import whole_number
 from lmms_audio_tasks.models.base import AudioTasksModel, Item
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.options import OptionError, parse_options
+from lmms_audio_tasks.prompts import last_turn
 
 # Checked only where a prompt lists no options.
 _YES_NO = re.compile(r"\b(?:yes\s+or\s+no|yes\s*/\s*no)\b", re.IGNORECASE)
@@ -22,7 +23,8 @@ class Chance(AudioTasksModel):
     A prompt without options that asks for `yes or no` is answered with one of the two words. Where the prompt is
     spoken, its document lists what to choose from as `choices`, and the answer is one of these as it stands.
 
-    The draw depends on the seed, the task and the document alone, so any number of ranks gives the same answers.
+    The draw depends on the seed, the task, the document and the turn alone, so any number of ranks gives the same
+    answers.
 
     Args:
         seed: a whole number; another seed draws anew.
@@ -44,7 +46,8 @@ class Chance(AudioTasksModel):
         choices = _choices(item)
         if isinstance(choices, Failure):
             return choices
-        turn = f"\n{item.round}" if item.round else ""
+        # The host tells an agentic task's turn by nothing but what is told of those before.
+        turn = f"\n{item.round}" if item.round else last_turn(item.context)[0]
         return choices[draw(f"{self.seed}\n{item.task}\n{item.doc_id}{turn}", len(choices))]
 
 
@@ -68,10 +71,11 @@ def _choices(item: Item) -> list[str] | Failure:
 
 
 def _offered(prompt: str) -> list[str]:
+    asked = last_turn(prompt)[1]
     try:
-        return [f"({option.letter}) {option.text}" for option in parse_options(prompt)]
+        return [f"({option.letter}) {option.text}" for option in parse_options(asked)]
     except OptionError:
-        if _YES_NO.search(prompt):
+        if _YES_NO.search(asked):
             return ["yes", "no"]
         raise
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.answers import is_sampled
-from lmms_audio_tasks.models.generation import DEFAULT_MAX_NEW_TOKENS, Generation
+from lmms_audio_tasks.models.generation import Generation, most_tokens
 from lmms_audio_tasks.servers.completion import Completion
 
 REFUSED = "[refused]"
@@ -71,7 +71,7 @@ def body_fields(given: Mapping[str, Any], max_new_tokens: int | None = None) -> 
         max_new_tokens: overrides the task's; where neither says, 256.
 
     Raises:
-        ModelError: an argument that chat completions have no field for.
+        ModelError: an argument that chat completions have no field for, or no number of tokens.
     """
     given = {name: value for name, value in given.items() if value is not None}
     for name in given:
@@ -81,7 +81,7 @@ def body_fields(given: Mapping[str, Any], max_new_tokens: int | None = None) -> 
             raise ModelError(f"generation argument {name!r} has no counterpart in chat completions; {hint}")
     if given.get("num_beams", 1) != 1:
         raise ModelError(f"num_beams={given['num_beams']!r}: chat completions know no beam search; leave it out")
-    fields: dict[str, Any] = {"max_tokens": max_new_tokens or given.get("max_new_tokens") or DEFAULT_MAX_NEW_TOKENS}
+    fields: dict[str, Any] = {"max_tokens": most_tokens(given, max_new_tokens)}
     sampled = is_sampled(given)
     fields |= {name: given[name] for name in _SENT_WHEN_SAMPLED if name in given} if sampled else {"temperature": 0}
     fields |= {name: given[name] for name in _SENT_ALWAYS if name in given}

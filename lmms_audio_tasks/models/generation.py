@@ -11,6 +11,7 @@ from typing import Any
 
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.answers import is_sampled
+from lmms_audio_tasks.models.arguments import whole_number
 
 DEFAULT_MAX_NEW_TOKENS = 256
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "typical_p")
@@ -47,7 +48,7 @@ class Generation:
             max_new_tokens: overrides the task's; where neither says, 256.
 
         Raises:
-            ModelError: an argument that `generate` does not have.
+            ModelError: an argument that `generate` does not have, or no number of tokens.
         """
         rest = dict(given)
         until = rest.pop("until", None) or ()
@@ -55,7 +56,7 @@ class Generation:
         if not sampled:
             # None, not left out: a model's own generation_config may hold values that only sampling may have.
             rest.update(dict.fromkeys(_SAMPLING))
-        rest["max_new_tokens"] = max_new_tokens or rest.get("max_new_tokens") or DEFAULT_MAX_NEW_TOKENS
+        rest["max_new_tokens"] = most_tokens(rest, max_new_tokens)
         for name in rest:
             if name not in _known():
                 near = difflib.get_close_matches(name, _known(), n=1)
@@ -68,6 +69,16 @@ class Generation:
         """`answer` up to the first of the `until` strings, without blanks around it."""
         ends = [place for stop in self.until if (place := answer.find(stop)) >= 0]
         return answer[: min(ends, default=len(answer))].strip()
+
+
+def most_tokens(given: Mapping[str, Any], override: int | None) -> int:
+    """How many tokens an answer may have: `override`, else the task's `max_new_tokens`, else 256.
+
+    Raises:
+        ModelError: the task's is no whole number of at least 1.
+    """
+    found = override or given.get("max_new_tokens")
+    return DEFAULT_MAX_NEW_TOKENS if found is None else whole_number("max_new_tokens", found)
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from lmms_audio_tasks.models.batches import in_batches
 from lmms_audio_tasks.models.cascade_prompts import Dialogue
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.generation import Generation
-from lmms_audio_tasks.models.weights import fingerprint, load_errors, local_folder
+from lmms_audio_tasks.models.weights import fingerprint, load_errors, local_folder, refuse_random
 
 logger = logging.getLogger(__name__)
 
@@ -38,21 +38,42 @@ class Checkpoint:
     trust_remote_code: bool = False
 
     def load(self) -> LanguageModel:
-        """Load it; `ModelError` if that fails."""
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        """Load it; `ModelError` if that fails, or it is no causal language model, whose answers would be noise."""
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
         name = str(local_folder(self.name) or self.name)
         shared: dict[str, Any] = {"trust_remote_code": self.trust_remote_code}
         if self.gguf:
             shared["gguf_file"] = self.gguf
         try:
+            # Not for GGUF files, whose config takes seconds to read: transformers knows few kinds of them, all causal
+            # or refused.
+            if not self.gguf:
+                self._refuse_others(AutoConfig.from_pretrained(name, **shared))
             tokenizer = AutoTokenizer.from_pretrained(name, **shared)
-            model: Any = AutoModelForCausalLM.from_pretrained(
-                name, dtype=self.dtype, attn_implementation=self.attention, **shared
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                name, dtype=self.dtype, attn_implementation=self.attention, output_loading_info=True, **shared
             )
         except load_errors() as error:
-            raise ModelError(f"llm={self.name}: cannot be loaded: {error}") from error
+            raise ModelError(f"llm={self.name}: cannot be loaded: {' '.join(str(error).split())}") from error
+        model, info = loaded
+        if not self.trust_remote_code:
+            refuse_random(f"llm={self.name}", info["missing_keys"])
         return LanguageModel(model.to(self.device).eval(), tokenizer)
+
+    def _refuse_others(self, config: Any) -> None:
+        """Raise `ModelError` for a model of another kind: transformers would load the half that fits, and go on."""
+        from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
+
+        if self.trust_remote_code and "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {}):
+            return
+        found: Any = AutoModelForCausalLM._model_mapping.get(type(config), None)
+        saved_as = config.architectures or ()
+        # Encoders can also be built as decoders; only a checkpoint that says so is one.
+        encoder = AutoModelForMaskedLM._model_mapping.get(type(config), None)
+        if found is None or config.is_encoder_decoder or (encoder and found.__name__ not in saved_as):
+            kind = " ".join(saved_as) or config.model_type
+            raise ModelError(f"llm={self.name}: expected a causal language model, found {kind}")
 
     def identity(self) -> dict[str, str | bool | None] | None:
         """All that its greedy answers depend on besides the dialogue; None for weights that cannot be told apart."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.families import Family, family_of
-from lmms_audio_tasks.models.weights import load_errors, local_folder
+from lmms_audio_tasks.models.weights import load_errors, local_folder, refuse_random
 
 logger = logging.getLogger(__name__)
 _AUTO_CLASSES = (
@@ -85,12 +85,8 @@ def load(wanted: Wanted) -> Loaded:
         reason = " ".join(str(error).split())
         raise ModelError(f"pretrained={wanted.name}: cannot be loaded: {reason}") from error
     # A model's own code may take them from elsewhere.
-    if info["missing_keys"] and not wanted.trust_remote_code:
-        missing = sorted(info["missing_keys"])
-        raise ModelError(
-            f"pretrained={wanted.name}: {len(missing)} weights are not in the checkpoint and would be random, "
-            f"the first of them {missing[0]}"
-        )
+    if not wanted.trust_remote_code:
+        refuse_random(f"pretrained={wanted.name}", info["missing_keys"])
     _complete(processor, family, wanted.name)
     if wanted.device_map is None:
         model.to(wanted.device)

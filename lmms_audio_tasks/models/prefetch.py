@@ -21,53 +21,30 @@ KEPT_BYTES = 512 * 2**20
 """Decoded audio kept for questions about the same recording: some 2 h 20 min at 16 kHz."""
 
 
-class Recordings:
-    """The distinct recordings of a set of questions, told apart by content hash, and how to get each."""
-
-    def __init__(self) -> None:
-        self.fetch: dict[str, Fetch] = {}
-        self._hashes: dict[str, str] = {}
-
-    def add(self, source: Any, again: Fetch) -> str:
-        """Note a recording and return its content hash.
-
-        Args:
-            source: as `audio.load` takes it. A path is kept and read once; anything heavier is let go.
-            again: how to get such a source once more.
-
-        Raises:
-            AudioError: there is no such file, or it is no audio.
-        """
-        if not isinstance(source, str):
-            key = audio.content_hash(source)
-            self.fetch.setdefault(key, again)
-            return key
-        if source not in self._hashes:
-            self._hashes[source] = audio.content_hash(source)
-        self.fetch.setdefault(self._hashes[source], lambda: source)
-        return self._hashes[source]
-
-
-def noted(prompt: Prompt, item: Item, recordings: Recordings) -> Prompt:
-    """The prompt without what is heavy: recordings are noted in `recordings`, and the content hash of each takes its
-    place; an image's place is taken by how to get it.
+def noted(prompt: Prompt, item: Item, recordings: dict[str, Fetch]) -> Prompt:
+    """The prompt without what is heavy: the content hash of each recording, or how to get an image, takes its place.
 
     Args:
         prompt: of `item`.
         item: makes the prompt anew where a recording or image is no path.
-        recordings: as `Recordings.add` says, also for what is raised.
+        recordings: by content hash, how to get each; what is new is added.
+
+    Raises:
+        AudioError: a recording is missing or no audio.
     """
     seen: Counter[str] = Counter()
 
     def light(part: Part) -> Part:
         if part.kind == "text":
             return part
-        again = _again(item, part.kind, seen[part.kind])
+        source = part.value
+        fetch = (lambda: source) if isinstance(source, str) else _again(item, part.kind, seen[part.kind])
         seen[part.kind] += 1
-        if part.kind == "audio":
-            return Part("audio", recordings.add(part.value, again))
-        path = part.value
-        return Part("image", (lambda: path) if isinstance(path, str) else again)
+        if part.kind == "image":
+            return Part("image", fetch)
+        key = item.hashes.of(part)
+        recordings.setdefault(key, fetch)
+        return Part("audio", key)
 
     return Prompt(tuple(Turn(turn.role, tuple(map(light, turn.parts))) for turn in prompt.turns))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lmms_audio_tasks.models.cascade_prompts import Dialogue
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.options import OptionError, parse_options
+from lmms_audio_tasks.prompts import last_turn
 
 if TYPE_CHECKING:
     from lmms_audio_tasks.models.llm import LanguageModel
@@ -43,7 +44,7 @@ def _best(
     known: dict[tuple[Dialogue, tuple[str, ...]], Scores],
 ) -> str | Failure:
     try:
-        asked = question[-1][1] if question else ""
+        asked = last_turn(question[-1][1])[1] if question else ""
         options = tuple(f"({option.letter}) {option.text}" for option in parse_options(asked))
     except OptionError as error:
         return Failure(f"no options to rank: {error}")

@@ -14,13 +14,14 @@ import os
 import re
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from lmms_audio_tasks.errors import ModelError
 
 logger = logging.getLogger(__name__)
+_ELSEWHERE = "cache_dir= or LMMS_AUDIO_TASKS_CACHE names another place"
 
 
 class TextStore:
@@ -33,6 +34,9 @@ class TextStore:
             root: the folder that holds one folder a maker; made when the first text is added.
             maker: all that a text depends on besides its key, as plain JSON types; must have a `model`.
             key: what the files call the key of a text, e.g. `audio`.
+
+        Raises:
+            ModelError: a file cannot be read.
         """
         settings = json.dumps(maker, sort_keys=True, ensure_ascii=False)
         name = "-".join(re.findall(r"[\w.]+", str(maker["model"]))[-2:])
@@ -68,24 +72,27 @@ class TextStore:
             with self._file.open("a", encoding="utf-8") as file:
                 file.write("".join(f"{line}\n" for line in lines))
         except OSError as error:
-            raise ModelError(
-                f"{self.folder} cannot be written: {error.strerror}; cache_dir= or LMMS_AUDIO_TASKS_CACHE names "
-                "another place"
-            ) from error
+            raise ModelError(f"{self.folder} cannot be written: {error.strerror}; {_ELSEWHERE}") from error
         self._texts.update(texts)
 
     def _read(self) -> dict[str, str]:
         texts: dict[str, str] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
-            with path.open(encoding="utf-8", errors="replace") as file:
-                for number, line in enumerate(file, start=1):
-                    entry = _entry(line, self._key)
-                    if entry is None:
-                        # A process killed while writing leaves half a line; that text is made again.
-                        logger.warning("%s, line %d: no text with its %s; ignored", path, number, self._key)
-                    else:
-                        texts[entry[0]] = entry[1]
+            try:
+                with path.open(encoding="utf-8", errors="replace") as file:
+                    texts.update(self._entries(path, file))
+            except OSError as error:
+                raise ModelError(f"{path} cannot be read: {error.strerror}; {_ELSEWHERE}") from error
         return texts
+
+    def _entries(self, path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+        for number, line in enumerate(lines, start=1):
+            entry = _entry(line, self._key)
+            if entry is None:
+                # A process killed while writing leaves half a line; that text is made again.
+                logger.warning("%s, line %d: no text with its %s; ignored", path, number, self._key)
+            else:
+                yield entry
 
 
 def _encodable(entry: Mapping[str, str]) -> str:

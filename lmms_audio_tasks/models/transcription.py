@@ -12,6 +12,7 @@ from lmms_audio_tasks.models.asr import Recogniser, Samples, Transcriber
 from lmms_audio_tasks.models.batches import in_batches
 from lmms_audio_tasks.models.failures import Failure
 from lmms_audio_tasks.models.prefetch import Decoder, Fetch
+from lmms_audio_tasks.models.seat import Seat
 from lmms_audio_tasks.models.store import TextStore
 
 logger = logging.getLogger(__name__)
@@ -23,13 +24,14 @@ _WINDOW_BATCHES = 16
 class Transcription:
     """A recogniser, loaded only when there is something new to transcribe, and its transcripts on disk."""
 
-    def __init__(self, recogniser: Recogniser, root: Path, batch_size: int) -> None:
+    def __init__(self, recogniser: Recogniser, root: Path, batch_size: int, seat: Seat | None = None) -> None:
         """Load nothing yet, save a hub model that is not on this machine: which commit it is shows once it is here.
 
         Args:
             recogniser: which one.
             root: the folder of all transcripts.
             batch_size: recordings transcribed at a time by transformers' Whisper.
+            seat: taken before the recogniser is loaded; None where nothing else is in memory.
 
         Raises:
             ModelError: the model or its package is not there.
@@ -37,6 +39,7 @@ class Transcription:
         self._recogniser = recogniser
         self._root = root
         self._batch_size = 1 if recogniser.faster else batch_size
+        self._seat = seat or Seat(single=False)
         self._transcriber: Transcriber | None = None
         self.identity = recogniser.identity() or self._identity_once_loaded()
 
@@ -98,5 +101,6 @@ class Transcription:
 
     def _load(self) -> Transcriber:
         if self._transcriber is None:
+            self._seat.take(self.unload)
             self._transcriber = self._recogniser.load()
         return self._transcriber

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from pathlib import Path
+
+from lmms_audio_tasks.errors import ModelError
 
 
 def load_errors() -> tuple[type[Exception], ...]:
@@ -11,6 +14,15 @@ def load_errors() -> tuple[type[Exception], ...]:
     from safetensors import SafetensorError
 
     return OSError, ValueError, ImportError, KeyError, RuntimeError, SafetensorError
+
+
+def refuse_random(given: str, missing: Collection[str]) -> None:
+    """Raise `ModelError` if weights of the model that `given` names are missing: they would be drawn at random."""
+    if missing:
+        raise ModelError(
+            f"{given}: {len(missing)} weights are not in the checkpoint and would be random, the first of them "
+            f"{min(missing)}"
+        )
 
 
 def local_folder(name: str) -> Path | None:

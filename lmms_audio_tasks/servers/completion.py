@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+_BROKEN_OFF = ("abort", "error")
+"""What vLLM, SGLang and gateways put where OpenAI has `stop` or `length`, if the server itself failed half-way."""
+_FILTERED = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii")
+"""What such a reason begins with if a filter ended the text; all but the first are Gemini's own, in capitals."""
+
 
 class MalformedReply(Exception):
     """A reply with status 200 that is no chat completion."""
@@ -37,7 +42,7 @@ class Completion:
     @property
     def filtered(self) -> bool:
         """Whether a content filter ended the text."""
-        return self.finish_reason == "content_filter"
+        return self.finish_reason.lower().startswith(_FILTERED)
 
     @property
     def refused(self) -> bool:
@@ -49,19 +54,24 @@ def read_completion(completion: object) -> Completion:
     """Read a chat completion; servers leave out fields, so nothing is taken for granted.
 
     Raises:
-        MalformedReply: there is no message in it, or its content is no text.
+        MalformedReply: there is no message in it, or its content is no text, or the server broke it off.
     """
     choices = _field(completion, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = _field(choice, "message")
+    finish_reason = str(_field(choice, "finish_reason") or "")
+    if message is None and finish_reason.lower().startswith(_FILTERED):
+        message = {}
     if not isinstance(message, dict):
         # Gateways report an upstream failure with status 200 and an `error` where the choices should be.
         raise MalformedReply(_field(completion, "error") or completion)
+    if finish_reason in _BROKEN_OFF:
+        raise MalformedReply(_field(choice, "error") or f"the server broke it off (finish_reason {finish_reason})")
     usage = _field(completion, "usage")
     return Completion(
         _text(message.get("content")),
         str(message.get("refusal") or ""),
-        str(_field(choice, "finish_reason") or ""),
+        finish_reason,
         str(_field(completion, "model") or ""),
         _count(usage, "prompt_tokens"),
         _count(usage, "completion_tokens"),
