@@ -19,6 +19,8 @@ from lmms_audio_tasks.report import commands as report
 from lmms_audio_tasks.synthesize import commands as synthesize
 
 USAGE_ERROR = 2
+STOPPED = 130
+"""What shells make of a program that Ctrl-C has ended."""
 COMMANDS = ("tasks", "check", "score", "export", "judge", "agreement", "report", "leaderboard", "synthesize", "cache")
 _OURS_HELP = f"""\
 lmms-audio-tasks adds to the options of lmms-eval:
@@ -50,6 +52,9 @@ def lmms_eval(argv: Sequence[str] | None = None) -> int:
     except AudioTasksError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("error: stopped by hand; answers and verdicts that were kept are not asked for again", file=sys.stderr)
+        return STOPPED
 
 
 def take_option(argv: list[str], name: str, values: str) -> tuple[list[str], str | None]:
@@ -82,6 +87,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AudioTasksError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("error: stopped by hand", file=sys.stderr)
+        return STOPPED
     except BrokenPipeError:
         # `lmms-audio-tasks tasks | head`: whoever read has what it wanted.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115

@@ -239,6 +239,20 @@ def test_take_option(argv: list[str], rest: list[str], value: str | None) -> Non
     assert cli.take_option(argv, "--audio_data", "") == (rest, value)
 
 
+def test_a_run_stopped_by_hand_says_so_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(_: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plugin, "run_host", stopped)
+    assert cli.lmms_eval(["--tasks", "sakura"]) == 130
+    assert capsys.readouterr().err.startswith("error: stopped by hand; answers")
+    monkeypatch.setattr(cli.registry, "tasks", lambda: stopped(None))
+    assert cli.main(["tasks"]) == 130
+    assert capsys.readouterr().err == "error: stopped by hand\n"
+
+
 @pytest.mark.parametrize("argv", [["--audio_data"], ["--audio_data", "--tasks", "x"]])
 def test_audio_data_needs_a_value(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.lmms_eval(argv) == 2

@@ -19,6 +19,7 @@ from lmms_audio_tasks.have_bench import dialogue
 from lmms_audio_tasks.have_bench.edge_judge import judge_edges
 from lmms_audio_tasks.have_bench.episode import Episode, begin, step
 from lmms_audio_tasks.have_bench.interaction_data import graph_of
+from lmms_audio_tasks.have_bench.media import load_image
 from lmms_audio_tasks.have_bench.task_graph import Graph
 from lmms_audio_tasks.records import is_error
 
@@ -155,13 +156,6 @@ def _visuals(doc: Doc, episode: Episode, wishes: Wishes) -> list[Any]:
     return dialogue.visuals(
         _graph(doc),
         episode,
-        image=lambda name: _picture(root / name),
+        image=lambda name: load_image(root / name),
         audio=lambda name: prompts.simple_audio({"path": str(root / name)}, wishes),
     )
-
-
-def _picture(path: Path) -> Any:
-    from PIL import Image
-
-    with Image.open(path) as image:
-        return image.convert("RGB")

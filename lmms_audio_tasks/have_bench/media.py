@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from lmms_audio_tasks import audio
 from lmms_audio_tasks.strict_json import short
@@ -34,6 +34,14 @@ def _strict_pictures() -> Iterator[None]:
             yield
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = before
+
+
+def load_image(path: Path | str) -> Any:
+    """The picture as Pillow has it, in RGB and detached from its file."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return image.convert("RGB")
 
 
 class Media:

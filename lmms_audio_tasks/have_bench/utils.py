@@ -9,6 +9,7 @@ from typing import Any
 from lmms_audio_tasks import prompts, scoring
 from lmms_audio_tasks.have_bench.levels import Tally, by_subtask, level_bounds
 from lmms_audio_tasks.have_bench.levels import level_score as mean_of_subtasks
+from lmms_audio_tasks.have_bench.media import load_image
 from lmms_audio_tasks.judge import live
 from lmms_audio_tasks.judge.open_ended import judge_open
 from lmms_audio_tasks.records import Record
@@ -29,14 +30,6 @@ def doc_to_audio(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None =
     """
     sounds = [prompts.simple_audio(_recording(path), lmms_eval_specific_kwargs) for path in doc["audios"]]
     return [*map(load_image, doc["images"]), *sounds]
-
-
-def load_image(path: str) -> Any:
-    """The picture as Pillow has it, in RGB and detached from its file."""
-    from PIL import Image
-
-    with Image.open(path) as image:
-        return image.convert("RGB")
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
