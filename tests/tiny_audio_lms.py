@@ -260,10 +260,11 @@ def make_voxtral(folder: Path) -> Path:
     from mistral_common.tokens.tokenizers.base import SpecialTokens
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
-    specials = [token["token_str"] for token in Tekkenizer.DEPRECATED_SPECIAL_TOKENS]
+    # `.value`: what `str` makes of these differs between versions.
+    specials = [SpecialTokens(token["token_str"]).value for token in Tekkenizer.DEPRECATED_SPECIAL_TOKENS]
     specials += [f"<SPECIAL_{number}>" for number in range(len(specials), 24)]
     # Where transformers' processor counts on them.
-    specials += [SpecialTokens.audio, SpecialTokens.begin_audio, SpecialTokens.transcribe]
+    specials += [token.value for token in (SpecialTokens.audio, SpecialTokens.begin_audio, SpecialTokens.transcribe)]
     size = len(specials) + 256
     bytes_alone = [bytes([number]) for number in range(256)]
     tekken = {
@@ -279,7 +280,7 @@ def make_voxtral(folder: Path) -> Path:
             for rank, byte in enumerate(bytes_alone)
         ],
         "special_tokens": [
-            {"rank": rank, "token_str": str(token), "is_control": True} for rank, token in enumerate(specials)
+            {"rank": rank, "token_str": token, "is_control": True} for rank, token in enumerate(specials)
         ],
         "audio": {
             "sampling_rate": 16_000,
@@ -292,7 +293,7 @@ def make_voxtral(folder: Path) -> Path:
     (folder / "tekken.json").write_text(json.dumps(tekken))
     tokenizer = hf.MistralCommonBackend.from_pretrained(folder)
     text = {"vocab_size": size, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 11}
-    config = _voxtral_config(text, specials.index(SpecialTokens.audio))
+    config = _voxtral_config(text, specials.index(SpecialTokens.audio.value))
     processor = hf.VoxtralProcessor(hf.WhisperFeatureExtractor(feature_size=128), tokenizer)
     return _save(folder, hf.VoxtralForConditionalGeneration, config, processor)
 
