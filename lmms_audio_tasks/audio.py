@@ -39,6 +39,7 @@ from lmms_audio_tasks._audio_headers import (
 AudioInput = str | Path | bytes | Mapping[str, Any]
 Samples = npt.NDArray[np.float32]
 
+LOUDEST = 16.0  # of float samples, full scale being 1; what lies beyond would reach a server as a square wave
 BLOCK = 32768  # frames a read: large enough that Python costs nothing, small enough to stay in the L2 cache
 
 
@@ -101,7 +102,7 @@ def load(source: AudioInput, rate: int | None = None) -> tuple[Samples, int]:
         which is soxr's HQ, librosa's default.
 
     Raises:
-        AudioError: anything missing, empty, cut, undecodable or non-finite.
+        AudioError: anything missing, empty, cut, undecodable or non-finite, or floats far out of that range.
         ValueError: `rate` is not positive.
     """
     if rate is not None and rate <= 0:
@@ -287,7 +288,7 @@ def _mono_blocks(reader: _Reader) -> Iterator[Samples]:
             else:
                 mono = np.multiply(block[:, 0], weights[0], dtype=np.float32) if integers else block[:, 0]
             if file.subtype in ("FLOAT", "DOUBLE"):
-                _check_finite(item, mono)
+                _check_floats(item, mono)
             yield mono
     except sf.LibsndfileError as error:
         found = f"a cut or damaged file: decoding failed after {done} of {reader.frames or 'an unknown number'}"
@@ -328,9 +329,12 @@ def _check_rate(item: Item, rate: int) -> None:
         raise item.error("a sampling rate of 1000 to 1000000 Hz", f"{rate} Hz")
 
 
-def _check_finite(item: Item, samples: Samples) -> None:
+def _check_floats(item: Item, samples: Samples) -> None:
     if not np.isfinite(samples).all():
         raise item.error("finite samples", "NaN or infinite samples")
+    peak = float(np.abs(samples).max(initial=0))
+    if peak > LOUDEST:
+        raise item.error("float samples in about [-1, 1]", f"{peak:g}: whole numbers kept as floats, most likely")
 
 
 # --- arrays ---
@@ -370,7 +374,7 @@ def _array_mono(source: AudioInput) -> tuple[Samples, int]:
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows float32 is found by the next check
         mono = np.array(array if array.ndim == 1 else array.mean(axis=0), dtype=np.float32)
     assert isinstance(source, Mapping)
-    _check_finite(Item(str(source.get("path") or "array"), None, None), mono)
+    _check_floats(Item(str(source.get("path") or "array"), None, None), mono)
     return mono, rate
 
 

@@ -231,6 +231,8 @@ def _watched(evaluate: Callable[[Any], Any], failures: list[str]) -> Callable[[A
             # Before the model is loaded, which the host does first and which may take minutes.
             registry.validate(matching(requested))
             live.check()
+            _check_model(args)
+            _check_options(args, matching(requested))
             _check_rounds(args, matching(requested))
             results, samples = evaluate(args)
         except AudioTasksError as error:
@@ -249,6 +251,36 @@ def _watched(evaluate: Callable[[Any], Any], failures: list[str]) -> Callable[[A
         return results, samples
 
     return cli_evaluate_single
+
+
+def _check_model(args: Any) -> None:
+    """Refuse a model that the host does not know; it would list all hundred names, twice, below a traceback."""
+    from lmms_eval.models import MODEL_REGISTRY_V2
+
+    known = MODEL_REGISTRY_V2.list_model_names()
+    if args.model not in known:
+        raise registry.UnknownNameError("model", str(args.model), known)
+
+
+def _check_options(args: Any, names: Iterable[str]) -> None:
+    """Refuse options of the host that our tasks would not obey, though its results tell of them as if they had."""
+    if not registry.expand(names):
+        return
+    if getattr(args, "cache_requests", None) == "true":
+        raise AudioTasksError(
+            "--cache_requests true asks with the prompts and generation settings of an earlier run, of whatever data; "
+            "leave it out (our requests are made in no time)"
+        )
+    if getattr(args, "system_instruction", None) is None:
+        return
+    from lmms_eval.models import get_model
+
+    # To the simple kind the host gives it as the beginning of the text; a chat model is asked by `doc_to_messages`.
+    if not get_model(args.model, getattr(args, "force_simple", False)).is_simple:
+        raise AudioTasksError(
+            f"--system_instruction does not reach --model {args.model}, which takes whole conversations; audio_lm and "
+            "openai_audio have system_prompt= among their --model_args"
+        )
 
 
 def _check_rounds(args: Any, names: Iterable[str]) -> None:
@@ -309,7 +341,7 @@ def _how_to_judge(task: str) -> str:
     info = registry.tasks().get(task)
     if info is not None and info.output != "generate_until":
         return "run it again (criteria in words need --audio_judge llm): nothing that is there is asked for twice"
-    return "`lmms-audio-tasks judge` asks for them again"
+    return "`lmms-audio-tasks judge LOGDIR --judge hybrid` (or llm) asks for them again"
 
 
 def _item_errors(results: dict[str, Any] | None) -> list[str]:

@@ -16,6 +16,8 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 ERROR_PREFIX = "[lmms_audio_tasks error] "
 # What the host writes where a response cache was filled by a failed request.
 _HOST_ERROR_PREFIX = "[LMMS_EVAL_REQUEST_FAILED"
+REFUSED = "[refused]"
+"""What a response begins with where the server, not the model's own text, says that there is no answer."""
 
 
 def error_response(message: str) -> str:
@@ -29,6 +31,11 @@ def error_response(message: str) -> str:
 def is_error(response: str) -> bool:
     """Whether `response` tells of a failure instead of answering."""
     return response.startswith((ERROR_PREFIX.rstrip(), _HOST_ERROR_PREFIX))
+
+
+def is_refused(response: str) -> bool:
+    """Whether `response` is a server's word that there is no answer; an option that it names was not chosen."""
+    return response.startswith(REFUSED)
 
 
 @dataclass(frozen=True, slots=True)

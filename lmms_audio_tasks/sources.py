@@ -75,6 +75,8 @@ def current() -> Source:
 def parse(value: str) -> Source:
     """The source that `value` names: `hub` or "" for the hub, `demo`, or a folder (`~` is expanded).
 
+    The folder in which the demo set lies is the demo set.
+
     Raises:
         DataError: the folder's name is not UTF-8, which tables and results cannot hold, or is in nobody's home.
     """
@@ -87,9 +89,18 @@ def parse(value: str) -> Source:
         raise DataError(repr(value), "a folder with a name in UTF-8", "other bytes")
     try:
         # Not `resolve`: results should name the folder as the user knows it, links and all, but without "..".
-        return Source("dir", Path(os.path.abspath(Path(value).expanduser())))  # noqa: PTH100
+        root = Path(os.path.abspath(Path(value).expanduser()))  # noqa: PTH100
     except RuntimeError as error:  # ~ of nobody
         raise DataError(value, "a folder", str(error)) from error
+    # Named by its path the demo set is still the demo set: its scores must not pass for a model's.
+    return Source("demo", DEMO_ROOT) if _is_demo(root) else Source("dir", root)
+
+
+def _is_demo(root: Path) -> bool:
+    try:
+        return root.samefile(DEMO_ROOT)
+    except OSError:  # what is wrong with it is told by who reads it
+        return False
 
 
 Row = tuple[int, dict[str, str]]

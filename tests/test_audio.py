@@ -15,6 +15,7 @@ import tracemalloc
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -351,6 +352,18 @@ def test_damage_gives_audio_or_an_audio_error(data: st.DataObject, kind: str) ->
     assert samples.dtype == np.float32
     assert samples.ndim == 1
     assert len(samples) > 0
+
+
+@pytest.mark.parametrize("subtype", ["FLOAT", "DOUBLE"])
+def test_whole_numbers_kept_as_floats_are_refused(subtype: str) -> None:
+    """Sent to a server they would be clipped to a square wave, and an answer about that be scored."""
+    loud = tone(300, 16000, 0.1) * 20_000
+    sources: list[Any] = [encoded(loud, 16000, "WAV", subtype), {"array": loud, "sampling_rate": 16000}]
+    for source in sources:
+        with pytest.raises(audio.AudioError, match=r"expected float samples in about \[-1, 1\]; found 1\d{4}"):
+            audio.load(source, 16000)
+    with pytest.raises(audio.AudioError, match="float samples"):
+        audio.encode_wav(loud, 16000)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])

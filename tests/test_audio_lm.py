@@ -136,6 +136,24 @@ def test_system_prompt_comes_first_where_there_is_none(
     assert ask(make(resume=False), [[{"role": "system", "content": "Be brief."}, user("What?")]]) == [plain]
 
 
+@pytest.mark.parametrize(
+    ("begins", "why"),
+    [
+        ("{%- set messages = messages | selectattr('role', 'ne', 'system') | list -%}", "leaves it out"),
+        ("{%- if messages[0].role == 'system' -%}{{ raise_exception('no system role') }}{%- endif -%}", "refuses it"),
+    ],
+)
+def test_system_prompt_that_the_template_would_drop_is_refused(
+    folder: Path, make: Callable[..., AudioLM], tmp_path: Path, begins: str, why: str
+) -> None:
+    own = shutil.copytree(folder, tmp_path / "own")
+    (template,) = own.glob("chat_template.jinja")
+    template.write_text(begins + template.read_text("utf-8"), "utf-8")
+    assert make(pretrained=own)
+    with pytest.raises(ModelError, match=f"system_prompt=: the model's chat template {why}"):
+        make(pretrained=own, system_prompt="Be brief.")
+
+
 def test_tasks_of_several_rounds(make: Callable[..., AudioLM], clips: list[Path], loaded: list[Any]) -> None:
     def hook(doc: Any, round_idx: int = 0, previous_output: Sequence[str] = (), previous_round_info: Any = None) -> Any:
         turns: list[Any] = [user(doc["clip"], "What is it?")]

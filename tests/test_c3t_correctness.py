@@ -84,6 +84,20 @@ def test_of_options_within_options_the_longer_one_counts(said: list[str], option
     assert (verdict == "several") == (len(named) > 1)
 
 
+@pytest.mark.parametrize(
+    ("response", "verdict"),
+    [
+        ("<think>The argument seems valid so far", "none"),  # cut off before it answered
+        ("<think>Is it valid, or invalid?</think>\nvalid", "correct"),
+        ("Valid? No, its second step fails.</think> invalid", "wrong"),
+        ("<THINK>\ninvalid\n</THINK>\n\nvalid", "correct"),
+        ("<valid>", "correct"),
+    ],
+)
+def test_thinking_is_no_answer(response: str, verdict: str) -> None:
+    assert judge(response, ["valid"], ["valid", "invalid"]).verdict == verdict
+
+
 def test_a_model_that_repeats_itself_is_read() -> None:
     """Looking from each place at each other one would take minutes."""
     said = "not plausible " * 100_000

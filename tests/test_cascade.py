@@ -12,6 +12,7 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -629,6 +630,17 @@ def test_prompt_beyond_the_context_is_an_error(make: Callable[..., Cascade], tmp
     short, long = ask(make(llm=str(small)), [([], "Why?"), ([], "Why? " * 20)])
     assert not is_error(short)
     assert is_error(long) and "exceed the language model's 64" in long
+
+
+def test_context_of_a_model_that_also_sees_is_known(
+    make: Callable[..., Cascade], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cascade = make(llm=str(make_llm(tmp_path / "small", positions=64)))
+    assert cascade._llm is not None
+    own = cascade._llm._model.config
+    monkeypatch.setattr(cascade._llm._model, "config", SimpleNamespace(get_text_config=lambda: own))
+    (found,) = cascade._llm.answer([(("user", "Why? " * 20),)], [Generation.of({})], 1)
+    assert "exceed the language model's 64" in found[1].message
 
 
 def test_failing_batch_is_halved_until_only_the_bad_item_fails() -> None:

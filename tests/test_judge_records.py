@@ -227,7 +227,20 @@ def test_all_files_below_a_folder_in_one_go(logs: Path, settings: Settings, serv
     assert (again.outcome.calls, again.unjudged) == (1, 0)
     text = again.to_text()
     assert "sakura_multi_animal   7  2        0.3333    1      0         1" in text
-    assert "passed over (no records of ours): model_b/20250101_120000_samples_mmlu.jsonl" in text
+    assert "passed over (nothing for a judge): model_b/20250101_120000_samples_mmlu.jsonl" in text
+
+
+@pytest.mark.parametrize("benchmark", ["art", "c3t"])
+def test_what_its_authors_score_by_rule_is_left_alone(
+    logs: Path, settings: Settings, server: FakeJudge, benchmark: str
+) -> None:
+    official = record(0, "(B)", benchmark=benchmark, task=f"{benchmark}_x", golden="(B)", options=["(A)", "(B)"])
+    write_samples(logs / "model_a", f"{benchmark}_x", [official], prompt="Which one?")
+    judged = judge_logdir(logs, settings("llm"), progress=False)
+    assert [file.task for file in judged.files] == ["sakura_multi_animal", "sakura_single_animal"]
+    assert f"model_a/20250101_120000_samples_{benchmark}_x.jsonl" in judged.passed_over
+    assert not list(logs.rglob(f"*verdicts_{benchmark}*"))
+    assert not any("Which one?" in call.prompt for call in server.calls)
 
 
 def test_rule_mode_on_a_folder(logs: Path, settings: Settings, server: FakeJudge) -> None:
@@ -270,7 +283,7 @@ def test_folders_without_samples_of_ours(tmp_path: Path, settings: Settings) -> 
         with pytest.raises(DataError, match=told):
             judge_logdir(folder, settings("rule"))
     (tmp_path / "1_samples_mmlu.jsonl").write_text('{"input": "x"}\n')
-    with pytest.raises(DataError, match="samples of this plugin's tasks; found only others"):
+    with pytest.raises(DataError, match=r"samples of tasks that a judge scores \(.*\); found only others"):
         judge_logdir(tmp_path, settings("rule"))
 
 

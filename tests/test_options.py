@@ -238,6 +238,21 @@ def test_rule_names_how_it_was_reached(response: str, rule: str) -> None:
     assert match_response(response, LISTS[0]).rule == rule
 
 
+@pytest.mark.parametrize(
+    ("response", "kind"),
+    [
+        ("Let's go through the options.\n\n(a) cat: A cat makes", "undecided"),
+        ("Let me consider each option:\n1. (a) cat - cats purr and meow. The sound I hear", "undecided"),
+        ("We need to look at all of the choices. First, (a) cat", "undecided"),
+        ("Let's consider each option. It sounds like a cat.", "one"),
+        ("Let me go through the options. The answer is (a).", "one"),
+    ],
+)
+def test_the_option_at_which_a_cut_answer_stopped_is_not_its_choice(response: str, kind: str) -> None:
+    options = parse_options("Which animal is it? (a) cat (b) pig (c) hen (d) dog")
+    assert match_response(response, options, "Which animal is it?").kind == kind
+
+
 def test_question_may_be_the_whole_instruction() -> None:
     instruction = "Which of these animals do you hear? (a) cat (b) dog"
     question, options = split_instruction(instruction)

@@ -135,7 +135,7 @@ def test_data_are_checked_before_the_host_loads(use_data, tmp_path: Path) -> Non
 
 
 def arguments(tasks: str | None) -> SimpleNamespace:
-    return SimpleNamespace(tasks=tasks)
+    return SimpleNamespace(tasks=tasks, model="chance")
 
 
 def watch(evaluate, tasks: str | None) -> list[str]:
@@ -168,6 +168,13 @@ def test_a_failed_evaluation_is_noted_and_still_raised() -> None:
     assert failures == ["the evaluation failed: RuntimeError: CUDA is not there"]
 
 
+def test_an_unknown_model_is_told_before_anything_is_done() -> None:
+    failures: list[str] = []
+    wanted = SimpleNamespace(tasks="sakura", model="audio_lmm")
+    assert plugin._watched(lambda _: pytest.fail("it was run"), failures)(wanted) == (None, None)
+    assert failures[0].startswith("unknown model 'audio_lmm'; did you mean audio_lm")
+
+
 def test_our_own_errors_are_one_line() -> None:
     def evaluate(args: Any) -> Any:
         raise AudioTasksError("the weights are not there")
@@ -189,6 +196,36 @@ def test_what_the_host_tried_again_and_again_is_told_by_its_cause() -> None:
     with pytest.raises(Exception, match="RetryError"):
         plugin._watched(evaluate(OSError("no network")), failures)(arguments("mmlu"))
     assert failures == ["hub:x, row 7: expected a prompt; found none", "the evaluation failed: OSError: no network"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"system_instruction": "Say no."}, "--system_instruction does not reach --model chance"),
+        ({"cache_requests": "true"}, "--cache_requests true asks with the prompts and generation settings of an"),
+    ],
+)
+def test_options_that_would_be_told_but_not_obeyed_are_refused(use_data, options: dict[str, str], why: str) -> None:
+    def evaluate(args: Any) -> Any:
+        raise AssertionError("the model would be loaded")
+
+    use_data("demo")
+    failures: list[str] = []
+    told = SimpleNamespace(tasks="art_text", model="chance", **options)
+    plugin._watched(evaluate, failures)(told)
+    assert len(failures) == 1
+    assert failures[0].startswith(why)
+
+
+def test_options_are_left_to_the_hosts_own_tasks_and_simple_models(use_data) -> None:
+    use_data("demo")
+    given: dict[str, Any] = {"system_instruction": "Say no.", "cache_requests": None}
+    cases = (("mmlu", "chance", False), ("art_text", "openai", True))
+    for tasks, model, simple in cases:
+        failures: list[str] = []
+        arguments = SimpleNamespace(tasks=tasks, model=model, force_simple=simple, **given)
+        plugin._watched(lambda args: ({}, None), failures)(arguments)
+        assert failures == []
 
 
 def test_data_are_checked_before_the_model_is_loaded(use_data, tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     )
     assert told["items"] == "4 of the official 500 items in all 2 tasks"
     assert told["limit"] == "run with --limit 4"
+    assert "offset" not in told
     assert told["error"].startswith("2 of 8 responses failed in the model")
     assert told["empty"] == "2 of 6 responses are empty; some models hide failures so"
 
@@ -228,6 +229,45 @@ def test_a_run_without_samples_beside_one_with_them(tmp_path: Path) -> None:
     (tmp_path / f"20260102_120000_samples_{TASK}.jsonl").unlink()
     told = notes(build([tmp_path]))
     assert told["no samples"] == "left out, as they were run without --log_samples: 20260102_120000_results.json"
+
+
+@pytest.mark.parametrize(
+    ("config", "asked", "fine"),
+    [
+        ({}, 4, True),
+        ({}, 5, False),  # a line was lost
+        ({}, 3, False),  # samples of another run
+        ({"limit": 4}, 9, True),
+        ({"limit": -1}, 4, True),
+        ({"limit": -1}, 9, False),
+        ({"limit": 0.5}, 9, True),  # the host does not tell how many that were
+        ({"offset": 2}, 6, True),
+        ({"offset": 2}, 7, False),
+        ({"offset": 2, "limit": 4}, 9, True),
+    ],
+)
+def test_samples_are_as_many_as_were_asked(config: dict[str, Any], asked: int, fine: bool, tmp_path: Path) -> None:
+    write_run(tmp_path, known(ALL), tasks=(TASK,), count=4, config=config)
+    edit_results(tmp_path, lambda told: told.update({"n-samples": {TASK: {"original": asked, "effective": asked}}}))
+    if fine:
+        load([tmp_path], "sakura")
+    else:
+        with pytest.raises(DataError, match="samples, as its results file tells; found 4: cut, or of another run"):
+            load([tmp_path], "sakura")
+
+
+def test_a_results_file_of_another_run_is_refused(tmp_path: Path) -> None:
+    write_run(tmp_path, known(ALL), tasks=(TASK,))
+    edit_results(tmp_path, lambda told: told.update({"configs": {"art_sound_reasoning": {}}}))
+    with pytest.raises(DataError, match=f"tells of {TASK}; found one of another run, of art_sound_reasoning"):
+        load([tmp_path], "sakura")
+
+
+def edit_results(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    (path,) = folder.rglob("*_results.json")
+    told = json.loads(path.read_text("utf-8"))
+    edit(told)
+    path.write_text(json.dumps(told), "utf-8")
 
 
 def test_samples_without_a_results_file_go_by_their_folder(tmp_path: Path) -> None:

@@ -39,6 +39,14 @@ def test_a_relative_folder_becomes_absolute(tmp_path: Path, monkeypatch: pytest.
     assert sources.parse("other/../data").label == str(tmp_path / "data")
 
 
+def test_the_demo_set_named_by_its_folder_is_demo_data(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(sources.DEMO_ROOT)
+    for name in (sources.DEMO_ROOT, f"{sources.DEMO_ROOT}/art/..", tmp_path / "link"):
+        source = sources.parse(str(name))
+        assert (source.demo, source.label) == (True, "demo")
+    assert not sources.parse(str(sources.DEMO_ROOT / "art")).demo
+
+
 def test_a_folder_whose_name_is_not_utf8_is_refused() -> None:
     with pytest.raises(DataError, match=r"^'/data/\\udcff': expected a folder with a name in UTF-8; found other bytes"):
         sources.parse("/data/\udcff")

@@ -232,6 +232,11 @@ _SORRY = _any(
     "im sorry, i am sorry, sorry, i apologi[sz]e, unfortunately, as an ai, i cannot, i cant, i am unable, im unable",
     "i dont, i do not",
 )
+# "Let me look at each option": where the text ends before it came to an answer, the option it stopped at is not one.
+WALKS_THROUGH = re.compile(
+    r"\b(?:lets|let me|let us|(?:ill|i will|we will|well|we can|we need to|i need to)(?: now)?)(?: \w+){1,3}? "
+    r"(?:each|every|all|through|the|these)(?: \w+){0,2}? (?:options?|choices?|possibilities)\b"
+)
 REFUSES_FIRST = re.compile(rf"^\W*{_SORRY}\b[^.!?\n]{{0,200}}(?:{REFUSED.pattern})")
 # "I cannot be sure, but ...": where the refusal stops.
 UNSURE_ENDS = re.compile(

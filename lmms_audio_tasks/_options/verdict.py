@@ -166,6 +166,8 @@ def _faint_doubts(case: _Case, level: Status, deciding: Sequence[Run], option: i
             return "undecided", None, "several named"
     if cues.NONE_OF_THEM.search(case.bare):
         return "undecided", None, "none, yet one"
+    if level <= Status.MENTION and cues.WALKS_THROUGH.search(case.bare):
+        return "undecided", None, "one of the options gone through"
     turned = any(run.contrasts or run.corrects for run in deciding) or cues.UNSURE_ENDS.search(case.bare)
     refused = level < Status.CLAIM and any(run.status == Status.REFUSED for run in case.runs)
     if refused or (not turned and cues.REFUSES_FIRST.search(case.bare)):

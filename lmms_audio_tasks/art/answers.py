@@ -8,7 +8,7 @@ from typing import Literal
 
 from lmms_audio_tasks._options.text import fold, strip_thinking
 from lmms_audio_tasks.art import ANSWERS
-from lmms_audio_tasks.records import Verdict, is_error
+from lmms_audio_tasks.records import Verdict, is_error, is_refused
 
 Assertion = Literal["yes", "no", "both", "neither"]
 
@@ -30,11 +30,13 @@ def judge(response: str, golden: str) -> tuple[Verdict, str, str]:
         - the verdict: `correct` if the response is the golden answer and nothing else (see `normalise`), `wrong` if it
           is the other one or asserts one among other words, `several` if it asserts both, `none` if neither, `error`
           if the model failed. All but `correct` and `error` are wrong answers to the official rule.
-        - how it was reached: `exact`, `asserted` (read only by `asserted`), `no answer`, or the failure.
+        - how it was reached: `exact`, `asserted` (read only by `asserted`), `no answer`, `refused`, or the failure.
         - the answer the response asserts, `yes` or `no`, also where it is not exact; "" where there is no single one.
     """
     if is_error(response):
         return "error", response, ""
+    if is_refused(response):
+        return "none", "refused", ""
     if (exact := normalise(response)) in ANSWERS:
         return ("correct" if exact == golden else "wrong"), "exact", exact
     found = asserted(response)

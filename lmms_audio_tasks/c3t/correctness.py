@@ -3,7 +3,8 @@
 A response is right if it contains a target answer and none of the other options. Comparison ignores case and looks at
 whole words: `invalid` does not contain `valid`, `know` not `no`, `112` and `1,200` not `12` or `1`. Two readings the
 paper leaves open: where one option is part of another (`plausible`, `not plausible`), only the longer one counts at a
-place where both stand; and letters in brackets such as `(A)` are compared as they are, brackets and all.
+place where both stand; and letters in brackets such as `(A)` are compared as they are, brackets and all. What stands in
+a thinking block, closed or not, is no answer.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from lmms_audio_tasks.records import Verdict, is_error
+from lmms_audio_tasks._options.text import strip_thinking
+from lmms_audio_tasks.records import Verdict, is_error, is_refused
 
 _QUOTES = str.maketrans("‘’‚‛“”„‟", "''''\"\"\"\"")
 
@@ -49,8 +51,11 @@ def judge(response: str, answers: Sequence[str], options: Sequence[str]) -> Judg
     """
     if is_error(response):
         return Judged("error", response, "")
+    if is_refused(response):
+        return Judged("none", "refused", "")
     targets, others = _phrases(tuple(answers), tuple(options))
-    text = normalise(response)
+    # The host takes out whole thinking blocks; of one that was cut off, or in a file of answers, it does not.
+    text = strip_thinking(normalise(response)).strip()
     found = _found(text, (*targets, *others))
     right = [phrase for phrase in found if phrase in targets]
     wrong = [phrase for phrase in found if phrase in others]

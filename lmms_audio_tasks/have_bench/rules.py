@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 from lmms_audio_tasks._options.text import strip_thinking
 from lmms_audio_tasks.options import Match, Option, OptionError, match_response, parse_answer, split_instruction
+from lmms_audio_tasks.records import is_refused
 from lmms_audio_tasks.strict_json import short
 
 PREFIXES = ("regex:", "option:")
@@ -88,6 +89,8 @@ def decide(criterion: str, text: str, response: str) -> Ruling:
     Raises:
         ValueError: `criterion` is at fault (an `OptionError` is one).
     """
+    if is_refused(response):
+        return Ruling("rejected", "refused")
     if criterion.startswith("regex:"):
         return _by_pattern(criterion, response)
     option = _option(criterion, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lmms_audio_tasks.judge.run import JudgeOutcome
 from lmms_audio_tasks.judge.settings import JudgeSettings
 from lmms_audio_tasks.judge.verdict_file import verdicts_path, write_verdicts
 from lmms_audio_tasks.options import OptionError, parse_answer, split_instruction
+from lmms_audio_tasks.registry import benchmarks
 
 _RECORD_FIELDS = ("item_id", "task", "response", "verdict", "reason", "golden", "chosen", "options")
 
@@ -46,7 +48,7 @@ class JudgedLogdir:
     """All samples files below a folder as judged.
 
     Attributes:
-        passed_over: samples files that hold no records of ours, and are left alone.
+        passed_over: samples files left alone: of others' tasks, or of benchmarks that their authors score by rule.
     """
 
     files: list[JudgedFile]
@@ -81,7 +83,7 @@ class JudgedLogdir:
             rows.append((file.folder, file.task, str(file.n), str(file.correct), accuracy, *map(str, counts)))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        lines += [f"passed over (no records of ours): {name}" for name in self.passed_over]
+        lines += [f"passed over (nothing for a judge): {name}" for name in self.passed_over]
         if self.judge["mode"] != "rule":
             lines.append(self.outcome.summary())
         return "\n".join(lines)
@@ -97,13 +99,13 @@ class Samples:
 
 
 def judge_logdir(logdir: Path, settings: JudgeSettings, progress: bool = True) -> JudgedLogdir:
-    """Judge every `*_samples_*.jsonl` below `logdir` and write a verdict file beside each that holds our records.
+    """Judge every `*_samples_*.jsonl` below `logdir` and write a verdict file beside each with records for a judge.
 
     Verdict files are written when everything has been judged; a run that is stopped leaves them as they were and is
     gone on with from the cache.
 
     Raises:
-        DataError: no samples with records of ours, or a file at fault.
+        DataError: no samples with such records, or a file at fault.
         AudioTasksError: see `run.judge`.
     """
     paths = sorted(logdir.rglob("*_samples_*.jsonl")) if logdir.is_dir() else []
@@ -117,7 +119,9 @@ def judge_logdir(logdir: Path, settings: JudgeSettings, progress: bool = True) -
     ours = [samples for samples in read if samples.records]
     passed_over = [str(samples.path.relative_to(logdir)) for samples in read if not samples.records]
     if not ours:
-        raise DataError(logdir, "samples of this plugin's tasks", f"only others, e.g. {passed_over[0]}")
+        raise DataError(
+            logdir, "samples of tasks that a judge scores (SAKURA, HAVE-Bench)", f"only others, e.g. {passed_over[0]}"
+        )
     records = [record for samples in ours for record in samples.records]
     prompts = [prompt for samples in ours for prompt in samples.prompts]
     rejudged = judge_records(records, prompts, settings, progress)
@@ -136,7 +140,7 @@ def _kinds(records: Sequence[Mapping[str, Any]]) -> set[Kind]:
 
 
 def read_samples(path: Path) -> Samples:
-    """The records in the host's samples file, and the questions; both empty where it is not of a task of ours.
+    """The records in the host's samples file, and the questions; both empty where it is not of a task that is judged.
 
     A question is the record's `prompt`, as what the model read may be without it (the recording asks); in logs of
     versions that had none in the record, what the model read.
@@ -159,11 +163,17 @@ def read_samples(path: Path) -> Samples:
 
 
 def _record(sample: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The record among a sample's metrics, whatever the metric is called."""
+    """The record among a sample's metrics, whatever the metric is called; None where it is not for a judge to score."""
     for value in sample.values():
         if isinstance(value, dict) and all(name in value for name in _RECORD_FIELDS):
-            return value
+            return None if value.get("benchmark") in _scored_by_rule() else value
     return None
+
+
+@cache
+def _scored_by_rule() -> frozenset[str]:
+    """The benchmarks that their authors score by rule; a judge's verdicts would take the place of the official ones."""
+    return frozenset(name for name, benchmark in benchmarks().items() if not benchmark.judged)
 
 
 def _check_options(path: Path, number: int, record: Mapping[str, Any], prompt: str) -> None:

@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 
 from lmms_audio_tasks._options.text import WORD, fold, strip_thinking
-from lmms_audio_tasks.records import Verdict, is_error
+from lmms_audio_tasks.records import Verdict, is_error, is_refused
 
 ASK_A_JUDGE = "open answer unlike the reference: use --audio_judge hybrid or llm"
 
@@ -32,11 +32,13 @@ def judge_open(response: str, reference: str) -> tuple[Verdict, str, str]:
     written (`1,000`, `1000.0`).
 
     Returns:
-        the verdict (`correct`, `unjudged`, `none` for an empty response, `error`), why, and the reference where it was
-        given, else "".
+        the verdict (`correct`, `unjudged`, `none` for an empty response or a refusal, `error`), why, and the reference
+        where it was given, else "".
     """
     if is_error(response):
         return "error", response, ""
+    if is_refused(response):
+        return "none", "refused", ""
     given, wanted = _plain(strip_thinking(fold(response).strip())), _plain(fold(reference))
     if given and given == wanted:
         return "correct", "reference", reference

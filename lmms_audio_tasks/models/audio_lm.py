@@ -105,6 +105,8 @@ class AudioLM(AudioTasksModel):
         with together("load", everyone=True):
             loaded = load(self._wanted)
             self._loaded: ChatModel | None = ChatModel(loaded)
+            if self._system_prompt is not None:
+                self._loaded.check_system(self._system_prompt)
             self._windows = Windows(limit_of(loaded.processor, loaded.family), self._chat.rate, long_audio)
             self._decoder = Decoder(self._chat.rate)
             # Asked for, so that it stands in every log; without it such recordings fail, and say so.

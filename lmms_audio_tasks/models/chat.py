@@ -43,6 +43,22 @@ class ChatModel:
         text = loaded.model.config.get_text_config()
         self._room = getattr(text, "max_position_embeddings", None)
 
+    def check_system(self, system_prompt: str) -> None:
+        """Raise `ModelError` where the chat template has no place for a system turn: some leave it out silently."""
+        if self.encode_at is not None:  # no template of ours; what writes the prompt refuses what it cannot take
+            return
+        turns = messages(
+            Prompt((Turn("user", (Part("text", "probe"),)),)), lambda clip: [clip], open_image, None, system_prompt
+        )
+        try:
+            text = self._processor.apply_chat_template(
+                turns, chat_template=self._template, tokenize=False, add_generation_prompt=True
+            )
+        except Exception as error:
+            raise ModelError(f"system_prompt=: the model's chat template refuses it: {error}") from error
+        if system_prompt.strip() not in text:
+            raise ModelError("system_prompt=: the model's chat template leaves it out, so the model would not read it")
+
     def prepare(self, conversations: Sequence[list[Message]]) -> Any:
         """The model's inputs, on the CPU, for conversations that all have recordings, and images, or have none."""
         return self._processor.apply_chat_template(

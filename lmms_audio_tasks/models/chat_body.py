@@ -12,10 +12,8 @@ from typing import Any
 from lmms_audio_tasks.errors import ModelError
 from lmms_audio_tasks.models.answers import is_sampled
 from lmms_audio_tasks.models.generation import Generation, most_tokens
+from lmms_audio_tasks.records import REFUSED
 from lmms_audio_tasks.servers.completion import Completion
-
-REFUSED = "[refused]"
-"""What the answer begins with where the server, not the model's own text, says that there is none."""
 
 _SENT_WHEN_SAMPLED = ("temperature", "top_p", "top_k", "min_p", "seed")
 _SENT_ALWAYS = ("repetition_penalty", "presence_penalty", "frequency_penalty")

@@ -111,7 +111,7 @@ class ChatServer:
     ) -> Iterator[tuple[int, str | Failure]]:
         """Yield each conversation's number and the model's answer, in the order in which they come.
 
-        A refusal is an answer, which begins with `chat_body.REFUSED`. Leaving the generator early cancels what is under
+        A refusal is an answer, which begins with `records.REFUSED`. Leaving the generator early cancels what is under
         way. No worker sends its next request before its last answer has been taken and the one after it asked for: with
         a caller that writes each answer down first, a killed run loses `concurrency` answers at the most.
 

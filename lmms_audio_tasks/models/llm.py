@@ -192,7 +192,8 @@ class LanguageModel:
             ids = self._encode(dialogue)
         except Exception as error:
             return Failure.of(error)
-        room = getattr(self._model.config, "max_position_embeddings", None)
+        # Models that also see have it in the part of their config that is about text.
+        room = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         answer = how.keywords["max_new_tokens"]
         if not room or len(ids) + answer <= room:
             return ids

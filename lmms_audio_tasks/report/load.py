@@ -207,6 +207,10 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _read_log(run: Run, task: str, path: Path) -> TaskLog:
     items: dict[str, Item] = {}
     shared: _Shared = {}
+    # Two runs that began in the same second write into one results file, and the last one wins.
+    told = _mapping(run.results.get("configs"))
+    if told and task not in told:
+        raise DataError(path, f"a results file that tells of {task}", f"one of another run, of {next(iter(told))}")
     for number, sample in read_lines(path):
         found = _found(path, number, sample)
         record = _record(path, number, found, shared)
@@ -222,7 +226,24 @@ def _read_log(run: Run, task: str, path: Path) -> TaskLog:
             items[record.item_id] = Item(record, prompt, {name: found[name] for name in found.keys() - _OWN})
     if not items:
         raise DataError(path, "at least one sample", "an empty file")
+    asked = _asked(run, task)
+    if asked is not None and len(items) != asked:
+        raise DataError(path, f"{asked} samples, as its results file tells", f"{len(items)}: cut, or of another run")
     return _judged(TaskLog(run, task, path, items, ()))
+
+
+def _asked(run: Run, task: str) -> int | None:
+    """On how many items a run asked a task; None where its results file does not tell."""
+    config = _mapping(run.results.get("config"))
+    whole = _mapping(_mapping(run.results.get("n-samples")).get(task)).get("original")
+    limit, offset = config.get("limit") or -1, config.get("offset") or 0
+    if not isinstance(whole, int) or not isinstance(limit, int | float) or not isinstance(offset, int):
+        return None
+    # Of a share of the items the host tells no number: its own is that of the task it came to last.
+    if 0 < limit < 1:
+        return None
+    rest = max(0, whole - offset)
+    return rest if limit < 0 else min(rest, int(limit))
 
 
 _Shared = dict[Any, Any]

@@ -105,8 +105,11 @@ def counted(
 
 
 def _limited(system: System) -> list[Note]:
-    limits = {str(limit) for log in system.logs.values() if (limit := settings.limit(log)) is not None}
-    return [Note("limit", f"run with --limit {', '.join(sorted(limits))}", system.label)] if limits else []
+    notes = []
+    for name, read in (("limit", settings.limit), ("offset", settings.offset)):
+        found = {str(value) for log in system.logs.values() if (value := read(log)) is not None}
+        notes += [Note(name, f"run with --{name} {', '.join(sorted(found))}", system.label)] if found else []
+    return notes
 
 
 def _empty(system: System) -> list[Note]:

@@ -135,6 +135,11 @@ def limit(log: TaskLog) -> Any:
     return _config(log).get("limit")
 
 
+def offset(log: TaskLog) -> Any:
+    """`--offset`, after which the items were asked; None where it is 0."""
+    return _config(log).get("offset") or None
+
+
 def plugin_version(log: TaskLog) -> str:
     """The version of this plugin that ran the task, where its metadata tell."""
     return str(_metadata(log).get("plugin_version") or UNKNOWN)
