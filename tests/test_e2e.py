@@ -141,7 +141,9 @@ def test_chance_on_real_data_is_at_chance_level(real_data: Path, tmp_path: Path)
         (["--audio_data", "/nowhere", *CHANCE], "/nowhere: expected a folder of benchmark data; found no such folder"),
         (["--audio_data", "demo", "--model", "chance", "--tasks", "sakura_mutli_animal"], "did you mean sakura_multi"),
         (["--audio_data", "demo", "--tasks", "sakura_text", "--model", "chance", "--model_args", "sed=1"], "seed"),
-        (["--audio_data", "demo", "--tasks", "sakura_text", "--model", "no_such_model"], "the evaluation failed"),
+        (["--audio_data", "demo", "--tasks", "sakura_text", "--model", "audio_lmm"], "did you mean audio_lm"),
+        # What the host itself cannot do ends as the host has it, but not with 0.
+        (["--audio_data", "demo", *CHANCE, "--num_fewshot", "2"], "the evaluation failed"),
         (["--audio_data", "demo", "--model", "chance"], "no task was named"),
     ],
 )
