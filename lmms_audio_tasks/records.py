@@ -38,6 +38,13 @@ def is_refused(response: str) -> bool:
     return response.startswith(REFUSED)
 
 
+def no_answer(response: str) -> tuple[Verdict, str] | None:
+    """The verdict on a response that is none, and why: the model failed, or the server refused; None for all others."""
+    if is_error(response):
+        return "error", response
+    return ("none", "refused") if is_refused(response) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One scored item.

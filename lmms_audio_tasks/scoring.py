@@ -8,7 +8,7 @@ from typing import Any
 
 from lmms_audio_tasks.judge import live
 from lmms_audio_tasks.options import Option, OptionError, match_response, parse_answer, split_instruction
-from lmms_audio_tasks.records import Record, Verdict, is_error, is_refused
+from lmms_audio_tasks.records import Record, Verdict, no_answer
 
 logger = logging.getLogger(__name__)
 
@@ -57,10 +57,8 @@ def judge_options(response: str, prompt: str, golden: str) -> tuple[Verdict, str
     """
     question, options = split_instruction(prompt)
     answer = parse_answer(golden, options)
-    if is_error(response):
-        return "error", response, ""
-    if is_refused(response):
-        return "none", "refused", ""
+    if (unanswered := no_answer(response)) is not None:
+        return (*unanswered, "")
     match = match_response(response, options, question)
     if match.option is None:
         return ("undecided" if match.kind == "one" else match.kind), match.rule, ""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from lmms_audio_tasks._options.text import fold, strip_thinking
 from lmms_audio_tasks.art import ANSWERS
-from lmms_audio_tasks.records import Verdict, is_error, is_refused
+from lmms_audio_tasks.records import Verdict, no_answer
 
 Assertion = Literal["yes", "no", "both", "neither"]
 
@@ -33,10 +33,8 @@ def judge(response: str, golden: str) -> tuple[Verdict, str, str]:
         - how it was reached: `exact`, `asserted` (read only by `asserted`), `no answer`, `refused`, or the failure.
         - the answer the response asserts, `yes` or `no`, also where it is not exact; "" where there is no single one.
     """
-    if is_error(response):
-        return "error", response, ""
-    if is_refused(response):
-        return "none", "refused", ""
+    if (unanswered := no_answer(response)) is not None:
+        return (*unanswered, "")
     if (exact := normalise(response)) in ANSWERS:
         return ("correct" if exact == golden else "wrong"), "exact", exact
     found = asserted(response)

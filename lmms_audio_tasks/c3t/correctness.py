@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from lmms_audio_tasks._options.text import strip_thinking
-from lmms_audio_tasks.records import Verdict, is_error, is_refused
+from lmms_audio_tasks.records import Verdict, no_answer
 
 _QUOTES = str.maketrans("‘’‚‛“”„‟", "''''\"\"\"\"")
 
@@ -49,10 +49,8 @@ def judge(response: str, answers: Sequence[str], options: Sequence[str]) -> Judg
         answers: the target answers, at least one.
         options: the listed options, the answers among them; empty for an open question.
     """
-    if is_error(response):
-        return Judged("error", response, "")
-    if is_refused(response):
-        return Judged("none", "refused", "")
+    if (unanswered := no_answer(response)) is not None:
+        return Judged(*unanswered, "")
     targets, others = _phrases(tuple(answers), tuple(options))
     # The host takes out whole thinking blocks; of one that was cut off, or in a file of answers, it does not.
     text = strip_thinking(normalise(response)).strip()

@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 
 from lmms_audio_tasks._options.text import WORD, fold, strip_thinking
-from lmms_audio_tasks.records import Verdict, is_error, is_refused
+from lmms_audio_tasks.records import Verdict, no_answer
 
 ASK_A_JUDGE = "open answer unlike the reference: use --audio_judge hybrid or llm"
 
@@ -35,10 +35,8 @@ def judge_open(response: str, reference: str) -> tuple[Verdict, str, str]:
         the verdict (`correct`, `unjudged`, `none` for an empty response or a refusal, `error`), why, and the reference
         where it was given, else "".
     """
-    if is_error(response):
-        return "error", response, ""
-    if is_refused(response):
-        return "none", "refused", ""
+    if (unanswered := no_answer(response)) is not None:
+        return (*unanswered, "")
     given, wanted = _plain(strip_thinking(fold(response).strip())), _plain(fold(reference))
     if given and given == wanted:
         return "correct", "reference", reference
